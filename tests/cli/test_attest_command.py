@@ -15,6 +15,8 @@ from tests.cli.stamp_server import serving
 from tests.repository import ROOT
 from tests.seal.authority import found_authority
 
+from affidavit.base.canonical import jcs
+from affidavit.base.digest import content_id
 from affidavit.reports.json_text import json_bytes
 from affidavit.seal.crypto import spki_from_raw, to_base64, to_base64url
 from affidavit.seal.keys import (
@@ -584,6 +586,20 @@ def test_a_receipt_that_cannot_be_replayed_is_not_attested(linked: list[Any]) ->
     done = run("attest", "invented.json", "--key", "alice.pem")
     assert (done.exit_code, done.stderr[:5]) == (3, "AF377")
     assert not Path("invented.json.dsse.json").exists()
+
+
+def test_a_ledger_in_the_words_of_another_version_is_not_called_tampered(place: Path) -> None:
+    stored = json.loads((ROOT / "tests/golden/ledger/seed_example.json").read_bytes())
+    stored["entries"][0]["notes"] = "In other words."
+    content = {
+        key: value for key, value in stored.items() if key not in ("ledger_id", "generated_at")
+    }
+    Path("ledger.json").write_text(
+        json.dumps({**stored, "ledger_id": content_id("led", jcs(content))})
+    )
+    done = run("attest", "ledger.json", "--key", "alice.pem")
+    assert done.exit_code == 0, done.output
+    assert verified("ledger.json.dsse.json", "-k", "alice.pub")[0] == 0
 
 
 def test_ledgers_are_attested_if_they_replay(place: Path) -> None:

@@ -112,6 +112,42 @@ def test_the_seeds_own_command_line(folder: Folder) -> None:
     assert commas[1]["gates"] == report["gates"]
 
 
+LOCKED = "The map rejects null keys."
+
+
+def locked(claim: str) -> tuple[list[Row], list[Row]]:
+    """Return ten good rows, and one whose claim is to keep a constraint that it echoes."""
+    gold, traces = good()
+    answered = {**ANSWER, "claim": claim, "constraints_echo": [LOCKED]}
+    return (
+        [*gold, item("K", constraints=[LOCKED], gold_claim_substr=["null keys"])],
+        [*traces, answer("K", {**ANSWER, "constraints_echo": [LOCKED]}), answer("K", answered)],
+    )
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_contradiction_that_no_rule_describes_is_found_by_the_judge(
+    folder: Folder, jobs: str
+) -> None:
+    folder.write(*locked("Yes, null keys are accepted by the map."))
+    code, report = folder.report("-j", jobs)
+    assert (code, report["metrics"]["scu_violations"]["value"]) == (1, 1)
+    (offender,) = report["offenders"]
+    assert (offender["qid"], offender["failed"]) == ("K", ["K"])
+    assert offender["expected"] == ["null keys", f"a claim that keeps: {LOCKED}"]
+    assert report["settings"]["scu_judge"] == "lexical 1"
+    # Without judging, only the rules read it.
+    code, report = folder.report("-j", jobs, "--no-groundedness")
+    assert (code, report["metrics"]["scu_violations"]["value"]) == (0, 0)
+    assert "scu_judge" not in report["settings"]
+
+
+def test_a_claim_that_keeps_its_constraint_in_other_words_ships(folder: Folder) -> None:
+    folder.write(*locked("An error is raised, because null keys are refused by the map."))
+    code, report = folder.report()
+    assert (code, report["metrics"]["scu_violations"]["value"]) == (0, 0)
+
+
 def test_a_gate_with_confidence_needs_enough_items(folder: Folder) -> None:
     code, report = folder.report("--gates", "precision>=0.80@95")
     assert (code, report["decision"]) == (3, "inconclusive")

@@ -49,7 +49,13 @@ from affidavit.decision.comparison import Comparison, compare_outcomes
 from affidavit.decision.counts import EMPTY_LISTING
 from affidavit.decision.report import Report
 from affidavit.engine.local import run_with_shared
-from affidavit.gates.constraints import DEFAULT_SCU_RULES, ScuRule, ScuRuleFile, add_scu_rules
+from affidavit.gates.constraints import (
+    DEFAULT_SCU_RULES,
+    ConstraintJudge,
+    ScuRule,
+    ScuRuleFile,
+    add_scu_rules,
+)
 from affidavit.gates.groundedness import ContextRow, Groundedness
 from affidavit.gates.rag_counts import RagCounts, decode_profile, outcome_of
 from affidavit.gates.rag_report import (
@@ -75,6 +81,17 @@ if TYPE_CHECKING:
 
 READINGS_FILE: Final = ".affidavit/judge/readings.sqlite"
 """Where the command keeps what the judge read; it may be deleted at any time."""
+
+
+def _contradicts(constraint: str, claim: str) -> bool:
+    # The tables of the judge are loaded only if a constraint has to be judged.
+    from affidavit.judge.lexical.contradiction import contradicts
+
+    return contradicts(constraint, claim)
+
+
+CONSTRAINT_JUDGE: Final = ConstraintJudge("lexical 1", _contradicts)
+"""The rules of the lexical judge; the encoder found no more in 1,500 labelled pairs."""
 
 # One pass over the gold set and one over the traces; the rows of offenders are read again.
 
@@ -313,7 +330,7 @@ class RagPlan(GatePlan, frozen=True, kw_only=True):
     map: dict[Name, Name] = field(default_factory=dict)
     jobs: Annotated[int, Meta(ge=1, le=256)] = 1
     groundedness: bool = True
-    """Whether answers are judged against their contexts, where a row has both."""
+    """Whether answers are judged, against their contexts and against locked constraints."""
     judge: Name | None = None
     rules: Name | None = None
     top_k: Annotated[int, Meta(ge=1, le=100)] = 8
@@ -375,6 +392,7 @@ def gate_rag(
                 rules,
                 more_refusals=tokens[1:],
                 exact_refusals=plan.refusal_mode == "exact",
+                constraint_judge=CONSTRAINT_JUDGE if plan.groundedness else None,
             ),
             plan.correction,
         ),

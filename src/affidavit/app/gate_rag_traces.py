@@ -149,7 +149,8 @@ class ImportedScoring:
         number = gold.ready[name].number
         if self._codes.get(number, (0, 0))[0] > place:
             return
-        code = self._scorer.code_of(prepared or gold.ready[name], trace)
+        ready = prepared or gold.ready[name]
+        code = self._scorer.settle(self._scorer.code_of(ready, trace), ready, trace)
         self._codes[number] = place, code
         if is_offender(decode_profile(code)):
             found = FoundTrace(trace, source.shown, row.line, row.expected, row.passages())

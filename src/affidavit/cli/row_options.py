@@ -15,7 +15,7 @@ _JUDGING: Final = (
     click.option(
         "--groundedness/--no-groundedness",
         default=True,
-        help="Whether answers are judged against their contexts, where a row has both.",
+        help="Whether answers are judged: against their contexts, and against locked constraints.",
     ),
     click.option("--judge", help="The judge of the claims, as for check."),
     click.option(

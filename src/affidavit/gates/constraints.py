@@ -5,11 +5,11 @@ A rule has two patterns: one for the constraint (`lock`) and one for the claim. 
 pattern of the claim stands for the text of that named group of the lock. Origin: the table of
 the constraint-unlock pattern, with three corrections: a claim that repeats the constraint does not
 contradict it, a negated match ("does not allow null keys") does not count, and `rejects` applies to
-any object. Users can extend the table in a file.
+any object. Users can extend the table in a file. Where the rules are silent, a judge may be asked.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Final
@@ -61,6 +61,16 @@ DEFAULT_SCU_RULES: Final = (
         ("allow", "can", "may"),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintJudge:
+    """What is asked where the rules are silent: does the claim contradict the constraint?"""
+
+    name: str
+    contradicts: Callable[[str, str], bool]
+    """Gets a constraint and a claim. It can be pickled, for other processes."""
+
 
 _NEGATED_BEFORE: Final = re.compile(
     r"(?:\b(?:not|never|no|without|cannot|nor|neither)|n['\u2019]t)(?:\s+\w+)?\s+$", re.IGNORECASE

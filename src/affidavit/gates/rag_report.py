@@ -246,7 +246,7 @@ def make_offender(
         citations=None if answer is None else _citations(answer),
         retrieved_ids=trace.retrieved_ids,
         gold_citations=gold.gold_citations or (),
-        expected=expected or _expected(gold),
+        expected=(*(expected or _expected(gold)), *_lost(gold, profile)),
         passages=dict(passages or {}),
     )
     return PlacedOffender(offender, line, file)
@@ -254,6 +254,13 @@ def make_offender(
 
 def _expected(gold: GoldItem) -> tuple[str, ...]:
     return (gold.gold_claim_substr or ()) if gold.answerable else ("a refusal",)
+
+
+def _lost(gold: GoldItem, profile: ItemProfile) -> tuple[str, ...]:
+    """Return the constraints that an answer lost or contradicts."""
+    if profile.keeps is not False:
+        return ()
+    return tuple(f"a claim that keeps: {each}" for each in gold.constraints or ())
 
 
 def _citations(answer: TraceAnswer) -> tuple[str, ...] | None:
@@ -351,6 +358,7 @@ def rag_report(
         **{gate.key: scores[gate.key] for gate in gates if gate.key in scores},
     }
     watched = comparison if fail_on_regression else None
+    judge = policy.settings.constraint_judge
     decision = decide(
         gates,
         measures,
@@ -386,6 +394,7 @@ def rag_report(
             "scu_enforced": policy.scu_enforced,
             "allow_missing": policy.allow_missing,
             "scu_rules": [rule.id for rule in policy.settings.scu_rules],
+            **({"scu_judge": judge.name} if judge and counts.uses_scu() else {}),
             **(groundedness.settings if groundedness else {}),
         },
         details=_details(imported, None if items is None else groundedness),

@@ -18,7 +18,13 @@ import msgspec
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_rows import raise_error
 from affidavit.decision.counts import EMPTY_LISTING, MAX_LISTED, Listing
-from affidavit.gates.constraints import DEFAULT_SCU_RULES, Locks, ScuRule, locked_set
+from affidavit.gates.constraints import (
+    DEFAULT_SCU_RULES,
+    ConstraintJudge,
+    Locks,
+    ScuRule,
+    locked_set,
+)
 from affidavit.gates.rag_counts import (
     ANSWERABLE,
     C_FAILS,
@@ -59,6 +65,7 @@ class RagSettings:
     more_refusals: tuple[str, ...] = ()
     exact_refusals: bool = False
     """Whether only a token is a refusal, and not the same in other words."""
+    constraint_judge: ConstraintJudge | None = None
 
     @property
     def refusals(self) -> tuple[str, ...]:
@@ -101,11 +108,14 @@ class RagScorer:
         self._last_word = self._folded_refusal.rpartition(" ")[2]
         self._locks = Locks(settings.scu_rules)
         self._locked = lru_cache(maxsize=4096)(locked_set)
+        self._judge = settings.constraint_judge
 
     def score(self, gold: GoldItem, trace: TraceRow | None) -> ItemProfile:
         """Return the profile of a gold item with its last trace, or without a trace."""
         ready = self.prepare(gold)
-        return decode_profile(ready.base | MISSING if trace is None else self.code_of(ready, trace))
+        if trace is None:
+            return decode_profile(ready.base | MISSING)
+        return decode_profile(self.settle(self.code_of(ready, trace), ready, trace))
 
     def prepare(self, gold: GoldItem, number: int = 0) -> PreparedGold:
         """Prepare a gold item; `number` is its position in the gold set."""
@@ -123,8 +133,16 @@ class RagScorer:
             constraints=gold.constraints if lock else None,
         )
 
+    def settle(self, code: int, ready: PreparedGold, trace: TraceRow) -> int:
+        """Return a code with K as the judge decides it, where the rules found nothing."""
+        judge, answer = self._judge, trace.answer_json
+        if judge is None or answer is None or not code & K_HOLDS:
+            return code
+        is_lost = any(judge.contradicts(each, answer.claim) for each in sorted(ready.lock or ()))
+        return code - K_HOLDS + K_FAILS if is_lost else code
+
     def code_of(self, ready: PreparedGold, trace: TraceRow) -> int:
-        """Return the code of a gold item's profile with a trace.
+        """Return the code of a gold item's profile with a trace, by rules alone.
 
         The common case takes no further call: one gold citation, which is retrieved and cited, and
         a gold substring in the claim.
@@ -304,7 +322,8 @@ class TraceScoring:
 
     def __init__(self, gold: GoldSet, scorer: RagScorer) -> None:
         self._gold = gold
-        self._code_of = scorer.code_of
+        self._scorer = scorer
+        self._locked: dict[int, tuple[PreparedGold, TraceRow]] = {}
         self._lines = array("q", bytes(8 * len(gold)))
         self._codes = array("H", bytes(2 * len(gold)))
         self._traces = 0
@@ -318,7 +337,7 @@ class TraceScoring:
         on_bad: Callable[[AffidavitError], None] = raise_error,
     ) -> None:
         """Score traces with their lines, in ascending order."""
-        find, code_of = self._gold.get, self._code_of
+        find, code_of, locked = self._gold.get, self._scorer.code_of, self._locked
         lines, codes = self._lines, self._codes
         count = 0
         for line, trace in traces:
@@ -336,10 +355,14 @@ class TraceScoring:
             else:
                 number = ready.number
                 lines[number], codes[number] = line, code_of(ready, trace)
+                if ready.lock:
+                    locked[number] = ready, trace
         self._traces += count
 
     def runs(self) -> LastTraces:
-        """Return the runs of the part."""
+        """Return the runs of the part. Of several traces of an item, only the last is judged."""
+        for number, (ready, trace) in self._locked.items():
+            self._codes[number] = self._scorer.settle(self._codes[number], ready, trace)
         first = tuple(sorted(self._stray_names)[:MAX_LISTED])
         return LastTraces(self._lines, self._codes, self._traces, Listing(self._strays, first))
 

@@ -22,17 +22,28 @@ _SOURCE: Final = (
     r"|excerpts?|articles?|snippets?|knowledge\s+base|search\s+results?|references?|files?)"
     r"(?:\s+(?:provided|given|above|available|retrieved|supplied|i\s+have|you\s+provided))*"
 )
+# What a text says of one of these may be about its subject: "The contract does not include travel
+# costs" is an answer. That it does not say something is a refusal.
+_PAPER: Final = (
+    r"(?:the|this|your|our)\s+(?:\w+\s+)?"
+    r"(?:policy|policies|manual|report|handbook|guide|guidelines?|paper|page|contract|agreement|law)"
+)
 _NOT: Final = r"(?:do(?:es)?\s*n[o']t|do(?:es)?\s+not|did\s*n[o']t|did\s+not|cannot|can't|never)"
 _TELLS: Final = (
     r"(?:mention|contain|include|say|state|specify|provide|discuss|address|describe|cover|give"
     r"|indicate|answer|reveal|tell|explain|offer|disclose|clarify|identify|have|seem\s+to|appear\s+to)"
+)
+_SAYS: Final = r"(?:mention|say|state|specify|discuss|address|describe|indicate|disclose|answer)"
+_STATES: Final = (
+    r"(?:mentions?|contains?|includes?|says?|states?|specif(?:y|ies)|provides?|gives?|has|have"
+    r"|makes?|offers?|address(?:es)?|discuss(?:es)?|covers?|tells?|answers?|explains?|describes?)"
 )
 _TOLD: Final = (
     r"(?:mentioned|specified|stated|found|provided|contained|included|given|discussed|addressed"
     r"|available|covered|described|disclosed|listed|present|answered)"
 )
 _INFORMATION: Final = (
-    r"(?:mention|information|answer|reference|details?|data|evidence|indication|context)"
+    r"(?:mention|information|answer|reference|details?|data|evidence|indication|context|figures?)"
 )
 _WHO: Final = r"\b(?:i|we)\s+"
 _UNABLE: Final = (
@@ -45,14 +56,23 @@ _SAYS_SO: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b{_SOURCE}\s+{_NOT}\s+(?:\w+\s+)?{_TELLS}\b",
-        rf"\b(?:there\s+(?:is|are|was)|there's|(?:i|we)\s+(?:see|found|find|have))\s+(?:no|not\s+any)"
-        rf"\s+(?:\w+\s+){{0,2}}{_INFORMATION}\b",
+        rf"^{_PAPER}\s+{_NOT}\s+(?:\w+\s+)?{_SAYS}\b",
+        rf"\b(?:{_SOURCE}|{_PAPER})\s+{_STATES}\s+(?:no\s+(?:\w+\s+)?{_INFORMATION}"
+        rf"|nothing\s+(?:about|on|regarding|concerning)|nothing\W*$)",
+        rf"\b{_SOURCE}\s+(?:lacks?\s+(?:\w+\s+){{0,2}}{_INFORMATION}|(?:is|are)\s+silent\b"
+        rf"|(?:is|are)\s+(?:insufficient|not\s+(?:sufficient|enough))\b)",
+        rf"^(?:nothing|none|no\s+part|neither)\s+(?:(?:in|of)\s+)?{_SOURCE}\s+{_STATES}\b",
+        rf"\b(?:missing|absent)\s+from\s+{_SOURCE}\W*$",
+        rf"\b(?:outside|beyond)\s+(?:of\s+)?the\s+scope\s+of\s+{_SOURCE}\W*$",
+        rf"\b(?:unclear|not\s+clear)\s+(?:from|in|based\s+on)\s+{_SOURCE}\b",
+        rf"\b(?:there\s+(?:is|are|was)|there's|(?:i|we)\s+(?:see|found|find|have))"
+        rf"(?:\s+no|\s+not\s+any|n't\s+any)\s+(?:\w+\s+){{0,2}}{_INFORMATION}\b",
         rf"(?:\bnot|n't)\s+(?:\w+\s+)?{_TOLD}\s+(?:\w+\s+)?(?:in|by|within|from)\s+{_SOURCE}\b",
         rf"^(?:it|this|that|the\s+answer)\s+(?:is|was)(?:\s+not|n't)\s+(?:\w+\s+)?{_TOLD}\W*$",
         rf"\bnot\s+(?:in|within|part\s+of|among)\s+{_SOURCE}\W*$",
-        rf"{_WHO}{_UNABLE}\s+{_FIND}\b",
-        rf"{_WHO}(?:do\s*n[o']t|do\s+not)\s+(?:know|have\s+(?:\w+\s+){{0,2}}{_INFORMATION})\b",
-        rf"\b(?:no|insufficient|not\s+enough)\s+(?:\w+\s+)?{_INFORMATION}"
+        rf"{_WHO}{_UNABLE}\s+(?:{_FIND}|help\s+(?:you\s+)?with\s+(?:that|this))\b",
+        rf"{_WHO}(?:do\s*n[o']t|do\s+not)\s+(?:know|(?:have|see|find)\s+(?:\w+\s+){{0,2}}{_INFORMATION})\b",
+        rf"^(?:no|insufficient|not\s+enough)\s+(?:\w+\s+)?{_INFORMATION}"
         rf"(?:\s+(?:\w+\s+){{0,6}}?(?:available|provided|found|given|in\s+{_SOURCE}))?\W*$",
         r"\b(?:unable|not\s+possible|impossible)\s+to\s+(?:answer|determine|find|say|tell)\b",
         r"\bcannot\s+be\s+(?:answered|determined|found)\b",
@@ -112,6 +132,15 @@ def _has_hint(text: str) -> bool:
         or "impossible " in text
         or "insufficient " in text
         or "unknown" in text
+        or "none " in text
+        or "nothing" in text
+        or "neither " in text
+        or "lack" in text
+        or "missing " in text
+        or "absent " in text
+        or "unclear " in text
+        or " silent" in text
+        or " scope " in text
     )
 
 

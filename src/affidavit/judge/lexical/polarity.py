@@ -34,7 +34,8 @@ _BANS: Final = cues("bans")
 _GRANTS: Final = cues("grants")
 # Inside a clause these deny the next noun only: "at no cost to the company".
 _NARROW: Final = cues("negation-narrow")
-_THROUGH: Final = frozenset({"include", "includes", "included", "including"})
+# "Not including meals" is aimed at the meals, "no longer sold" at the sale.
+_THROUGH: Final = frozenset({"include", "includes", "included", "including", "longer"})
 _NARROW_REACH: Final = 7
 _BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _SUBJECTS: Final = cues("subjects")
@@ -102,7 +103,6 @@ def _is_denied_before(tokens: Sequence[Token], at: int) -> bool:
 def _negation(tokens: Sequence[Token], at: int) -> Negation:
     end = _reach_end(tokens, at)
     aims = [place for place in range(at + 1, end) if tokens[place].word.weight > 0]
-    # "Not including meals" is aimed at the meals.
     is_through = len(aims) > 1 and tokens[aims[0]].word.norm in _THROUGH
     focus = aims[1] if is_through else aims[0] if aims else at
     grants = any(tokens[place].word.norm in _GRANTS for place in range(at + 1, min(at + 4, end)))
