@@ -169,20 +169,24 @@ def _proof_text(path: Path) -> str:
     return read_bounded(path, DOCUMENT_LIMITS.max_bytes).decode("utf-8", "replace")
 
 
-class AttestationVerifier(Struct, frozen=True):
-    """Verifies attestations at one time; `packs` are at hand besides the built-in ones."""
+class AttestationVerifier(Struct, frozen=True, kw_only=True):
+    """Verifies attestations at one time; `packs` are at hand besides the built-in ones.
+
+    `jobs` processes share the work on a large bundle.
+    """
 
     trust: AttestationTrust
     at: datetime
     packs: tuple[Pack, ...] = ()
     limits: BundleLimits = DEFAULT_LIMITS
+    jobs: int = 1
 
     def verify(self, file: AttestationFile) -> VerifiedAttestation:
         """Verify one attestation; a file that is none is an outcome, too."""
 
         def read(statement: Statement) -> SubjectSummary:
             reading = reading_of(statement, self.packs, self.limits)
-            return read_subject(file.subject_path(statement), reading)
+            return read_subject(file.subject_path(statement), reading, self.jobs)
 
         verification = verify_attestation(file.envelope, self.trust, self.at, read)
         return VerifiedInput("attestation", str(file.path), verification)

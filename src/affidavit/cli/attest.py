@@ -237,14 +237,16 @@ class VerifyOptions(Struct, frozen=True, kw_only=True):
     time_stamp: Path | None
     stamp_required: bool
     at: str | None
+    jobs: int
+    limits: str | None
     project: Path
 
 
 # Which of them decide on what is no attestation.
 _USED_OPTIONS: Final = {
-    "bundle": ("pack_names",),
-    "event_proof": ("subject", "root"),
-    "log_proof": ("log_keys", "at"),
+    "bundle": ("pack_names", "jobs", "limits"),
+    "event_proof": ("subject", "root", "jobs"),
+    "log_proof": ("log_keys", "at", "jobs"),
 }
 
 
@@ -286,6 +288,7 @@ def other_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="A pack of your own that an attestation or a manifest names. Repeatable.",
         ),
         click.option("--root", help="The Merkle root that you trust, for the proof of an event."),
+        limits_option,
     ):
         function = option(function)
     return function
@@ -365,7 +368,11 @@ def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: Ver
     if len(paths) > 1 and (options.subject or options.time_stamp or options.proofs):
         raise click.UsageError("--subject, --time-stamp and --proof belong to one attestation")
     verifier = AttestationVerifier(
-        trust, datetime_of(options.at), applied_packs(options.pack_names)
+        trust=trust,
+        at=datetime_of(options.at),
+        packs=applied_packs(options.pack_names),
+        limits=limits_from_option(options.limits),
+        jobs=options.jobs,
     )
     outcomes = [
         verifier.verify(
@@ -389,7 +396,14 @@ def _verify_bundles(terminal: Terminal, paths: Sequence[Path], options: VerifyOp
     from affidavit.app.bundles import require_readable, verify_files
     from affidavit.reports.verification_text import bundles_as_json, bundles_text
 
-    outcomes = tuple(verify_files(paths, packs=applied_packs(options.pack_names)))
+    outcomes = tuple(
+        verify_files(
+            paths,
+            limits_from_option(options.limits),
+            packs=applied_packs(options.pack_names),
+            jobs=options.jobs,
+        )
+    )
     require_readable(outcomes)
     if terminal.json:
         terminal.print_json(bundles_as_json(outcomes))

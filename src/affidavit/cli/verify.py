@@ -58,6 +58,10 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
             "affidavit verify run.tar.gz.dsse.json --policy release.toml",
             "an attestation, before a release",
         ),
+        Example(
+            "affidavit verify big.tar.gz -j 2 --limits '{\"max_events\": 1000000}'",
+            "a large bundle, by two processes",
+        ),
     ),
     exits={
         Exit.YES: "everything is valid: every required check was done and holds",
@@ -113,6 +117,7 @@ def verify(
     proofs: tuple[Path, ...],
     pack_names: tuple[str, ...],
     root: str | None,
+    limits: str | None,
     keys: tuple[Path, ...],
     tsa_roots: tuple[Path, ...],
     tsa_policy: str | None,
@@ -166,12 +171,14 @@ def verify(
             time_stamp=time_stamp,
             stamp_required=stamp_required,
             at=at,
+            jobs=jobs,
+            limits=limits,
             project=project,
         )
         return verify_other(terminal, kind, receipts, options)
     reject_options(
         "is for attestations, bundles and proofs",
-        *("policy", "subject", "threshold", "log_keys", "proofs", "pack_names", "root"),
+        *("policy", "subject", "threshold", "log_keys", "proofs", "pack_names", "root", "limits"),
     )
     try:
         trusted = key_files(keys, project)
