@@ -77,6 +77,20 @@ def test_a_proof_as_a_file_of_its_own(log: Path) -> None:
     assert run("verify", "bare.tlog-proof", *LOG_KEY).stderr[:5] == "AF723"
 
 
+def test_the_log_key_of_a_policy_is_beside_the_policy(log: Path) -> None:
+    folder = log.parent / "policies"
+    folder.mkdir()
+    for name in ("log.key", "alice.pub"):
+        Path(name).rename(folder / name)
+    (folder / "release.toml").write_text(
+        'version = 1\n[[keys]]\nfile = "alice.pub"\nroles = ["build"]\n'
+        '[[roles]]\nname = "build"\nthreshold = 1\n[log]\nkeys = ["@log.key"]\n'
+    )
+    policy = ("--policy", "policies/release.toml", "--subject", "run.tar.gz")
+    code, found = verified("0.json", *policy)
+    assert (code, found["log"]["origin"]) == (0, "example.org/ai")
+
+
 def test_what_is_not_in_the_log(log: Path) -> None:
     run("attest", "run.tar.gz", "--key", "bob.pem")
     done = run("log", "prove", "log", ATTESTED, *LOG_KEY)

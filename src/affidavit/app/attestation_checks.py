@@ -302,7 +302,11 @@ def trust_from_policy(path: Path) -> AttestationTrust:
             else stamp_trust([path.parent / each for each in stamp.roots], stamp.policy)
         ),
         stamp_required=stamp is not None and stamp.required,
-        log=None if log is None else log_trust(log.keys, log.witnesses, log.witness_threshold),
+        log=(
+            None
+            if log is None
+            else log_trust(log.keys, log.witnesses, log.witness_threshold, path.parent)
+        ),
         log_required=log is not None and log.required,
         required=Requirements(
             predicate_types=tuple(map(predicate_type_named, require.predicates)),
@@ -340,20 +344,29 @@ def _windows(policy: TrustPolicyV1, groups: Sequence[TrustedKeys]) -> dict[bytes
     return found
 
 
-def log_trust(keys: Sequence[str], witnesses: Sequence[str] = (), threshold: int = 0) -> LogTrust:
-    """Return the logs and witnesses to trust; each key is a text, or `@FILE` that holds one."""
+def log_trust(
+    keys: Sequence[str],
+    witnesses: Sequence[str] = (),
+    threshold: int = 0,
+    folder: Path = Path(),
+) -> LogTrust:
+    """Return the logs and witnesses to trust.
+
+    Each key is a text, or `@FILE` that holds one, relative to the folder.
+    """
     if not keys or not 0 <= threshold <= len(witnesses):
         raise AffidavitError(faults.POLICY_THRESHOLD, found=threshold, what="the log")
     return LogTrust(
-        tuple(_note_key(text, LOG_SIGNATURE) for text in keys),
-        tuple(_note_key(text, COSIGNATURE) for text in witnesses),
+        tuple(_note_key(text, LOG_SIGNATURE, folder) for text in keys),
+        tuple(_note_key(text, COSIGNATURE, folder) for text in witnesses),
         threshold,
     )
 
 
-def _note_key(text: str, kind: int) -> NoteKey:
+def _note_key(text: str, kind: int, folder: Path) -> NoteKey:
     if text.startswith("@"):
-        text = read_bounded(text[1:], DOCUMENT_LIMITS.max_bytes).decode("utf-8", "replace")
+        raw = read_bounded(folder / text[1:], DOCUMENT_LIMITS.max_bytes)
+        text = raw.decode("utf-8", "replace")
     return note_key_from(text, kind)
 
 

@@ -339,6 +339,11 @@ def verify_other(
             return _verify_log_proofs(terminal, paths, options)
 
 
+def note_own_keys(terminal: Terminal, registry: Path) -> None:
+    """Say that nobody named keys, so that a verification is not taken for more than it is."""
+    terminal.note(f"trusting this project's own keys ({registry}); --keys names others")
+
+
 def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: VerifyOptions) -> Exit:
     from affidavit.app.attestation_checks import (
         AttestationFile,
@@ -357,8 +362,11 @@ def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: Ver
         )
         trust = trust_from_policy(options.policy)
     else:
+        trusted = key_files(options.keys, options.project)
+        if not options.keys:
+            note_own_keys(terminal, trusted[0])
         trust = trust_from_options(
-            key_files(options.keys, options.project),
+            trusted,
             options.threshold,
             options.tsa_roots,
             options.tsa_policy,

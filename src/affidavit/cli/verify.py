@@ -9,7 +9,13 @@ import click
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, worst_exit
-from affidavit.cli.attest import VerifyOptions, find_other_kind, other_options, verify_other
+from affidavit.cli.attest import (
+    VerifyOptions,
+    find_other_kind,
+    note_own_keys,
+    other_options,
+    verify_other,
+)
 from affidavit.cli.command import (
     STDIN_NAME,
     STDIN_PATH,
@@ -198,7 +204,7 @@ def verify(
     require_receipts(outcomes)
     sets = linked_sets_of(outcomes)
     if not keys:
-        terminal.note(f"trusting this project's own keys ({trusted[0]}); --keys names others")
+        note_own_keys(terminal, trusted[0])
     if terminal.json:
         terminal.print_json(receipts_as_json(outcomes, sets, trusted))
     else:
