@@ -52,15 +52,20 @@ from affidavit.seal.statement import (
     statement_from,
 )
 from affidavit.seal.transparency import (
+    CONSISTENCY_START,
     COSIGNATURE,
     LOG_SIGNATURE,
     PROOF_HEADER,
+    Checkpoint,
     LoggedEntry,
     LogTrust,
     NoteKey,
     check_proof,
+    consistency_from,
     note_key_from,
     proof_from,
+    require_continues,
+    signed_checkpoint_from,
 )
 from affidavit.seal.verification import VerifiedInput
 
@@ -87,7 +92,7 @@ def kind_of_file(path: Path) -> VerifiableKind:
         head = stream.peek(_PEEKED_BYTES)[:_PEEKED_BYTES]
     if head.startswith(GZIP_MAGIC):
         return VerifiableKind.BUNDLE
-    if head.startswith(PROOF_HEADER.encode()):
+    if head.startswith((PROOF_HEADER.encode(), CONSISTENCY_START.encode())):
         return VerifiableKind.LOG_PROOF
     if path.suffix.lower() in LINE_ENDINGS or path.stat().st_size > DOCUMENT_LIMITS.max_bytes:
         return VerifiableKind.RECEIPT
@@ -124,11 +129,12 @@ class AttestationFile(Struct, frozen=True, kw_only=True):
         """Read the envelope, with everything that stands in other files."""
         found = read_envelope(self.path)
         stamps = tuple(map(detached_token, self.time_stamps))
-        proofs = tuple(map(_proof_text, self.proofs))
+        continuing, proofs = proofs_in(self.proofs)
         return replace(
             found,
             time_stamps=(*found.time_stamps, *stamps),
             log_proofs=(*found.log_proofs, *proofs),
+            log_consistency=(*found.log_consistency, *continuing),
         )
 
     def subject_path(self, statement: Statement) -> Path:
@@ -163,6 +169,13 @@ def envelope_from_document(value: JsonValue) -> Envelope:
         return envelope_from(value)
     envelope, responses = envelope_from_sigstore(value)
     return replace(envelope, time_stamps=tuple(map(token_from_file, responses)))
+
+
+def proofs_in(paths: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the proofs of files: that a log continues, and that an entry is in it."""
+    texts = tuple(map(_proof_text, paths))
+    continuing = tuple(text for text in texts if text.startswith(CONSISTENCY_START))
+    return continuing, tuple(text for text in texts if not text.startswith(CONSISTENCY_START))
 
 
 def _proof_text(path: Path) -> str:
@@ -206,14 +219,51 @@ def require_statement(
     require_predicate(statement, summary)
 
 
-def check_log_proof(path: Path, trust: LogTrust, at: datetime) -> LoggedEntry:
-    """Return what a proof by itself shows: that the entry that it carries is in the log."""
+class ContinuedLog(Struct, frozen=True):
+    """What a proof shows of a log: it continues the entries that were seen of it."""
+
+    origin: str
+    seen: int
+    size: int
+
+
+def check_log_proof(
+    path: Path, trust: LogTrust, at: datetime, proofs: Sequence[Path] = ()
+) -> LoggedEntry | ContinuedLog:
+    """Return what a proof by itself shows: that the log has its entry, or continues."""
     try:
         text = _proof_text(path)
+        if text.startswith(CONSISTENCY_START):
+            return _check_continued(text, trust)
         entry = proof_from(text).entry
         if entry is None:
             raise AffidavitError(faults.LOG_BINDING, problem="the proof does not carry its entry")
-        return check_proof(text, entry, trust, at)
+        return check_proof(text, entry, trust, at, proofs_in(proofs)[0])
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
+
+
+def _check_continued(text: str, trust: LogTrust) -> ContinuedLog:
+    _, new = signed_checkpoint_from(consistency_from(text).checkpoint, trust.keys)
+    kept = [seen for seen in trust.seen if seen.origin == new.origin]
+    if not kept:
+        problem = "you name no checkpoint that you kept"
+        raise AffidavitError(faults.LOG_UNPROVED, seen="earlier", problem=problem)
+    for seen in kept:
+        require_continues(seen, new, (text,), trust.keys)
+    return ContinuedLog(new.origin, kept[-1].size, new.size)
+
+
+def trust_with_seen(trust: LogTrust | None, since: Sequence[Path]) -> LogTrust | None:
+    """Return the trust in logs with checkpoints that the verifier kept."""
+    if trust is None or not since:
+        return trust
+    return replace(trust, seen=tuple(_kept_checkpoint(path, trust.keys) for path in since))
+
+
+def _kept_checkpoint(path: Path, keys: Sequence[NoteKey]) -> Checkpoint:
+    try:
+        return signed_checkpoint_from(_proof_text(path), keys)[1]
     except AffidavitError as error:
         raise error.at(file=str(path)) from None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.cli.command import (
@@ -229,6 +230,7 @@ class VerifyOptions(Struct, frozen=True, kw_only=True):
     threshold: int
     log_keys: tuple[str, ...]
     proofs: tuple[Path, ...]
+    since: tuple[Path, ...]
     pack_names: tuple[str, ...]
     root: str | None
     keys: tuple[Path, ...]
@@ -246,7 +248,7 @@ class VerifyOptions(Struct, frozen=True, kw_only=True):
 _USED_OPTIONS: Final = {
     "bundle": ("pack_names", "jobs", "limits"),
     "event_proof": ("subject", "root", "jobs"),
-    "log_proof": ("log_keys", "at", "jobs"),
+    "log_proof": ("log_keys", "proofs", "since", "at", "jobs"),
 }
 
 
@@ -280,6 +282,12 @@ def other_options(function: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             type=path,
             help="A proof of a log in a file of its own. Repeatable.",
+        ),
+        click.option(
+            "--since",
+            multiple=True,
+            type=path,
+            help="A checkpoint that you kept, which the log has to continue. Repeatable.",
         ),
         click.option(
             "--pack",
@@ -350,6 +358,7 @@ def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: Ver
         AttestationVerifier,
         trust_from_options,
         trust_from_policy,
+        trust_with_seen,
     )
     from affidavit.app.clock import datetime_of
     from affidavit.app.verify import key_files
@@ -375,6 +384,9 @@ def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: Ver
         )
     if len(paths) > 1 and (options.subject or options.time_stamp or options.proofs):
         raise click.UsageError("--subject, --time-stamp and --proof belong to one attestation")
+    if options.since and trust.log is None:
+        raise click.UsageError("--since needs the key of the log: --log-key, or a policy with one")
+    trust = replace(trust, log=trust_with_seen(trust.log, options.since))
     verifier = AttestationVerifier(
         trust=trust,
         at=datetime_of(options.at),
@@ -421,16 +433,27 @@ def _verify_bundles(terminal: Terminal, paths: Sequence[Path], options: VerifyOp
 
 
 def _verify_log_proofs(terminal: Terminal, paths: Sequence[Path], options: VerifyOptions) -> Exit:
-    from affidavit.app.attestation_checks import check_log_proof, log_trust
+    from affidavit.app.attestation_checks import (
+        ContinuedLog,
+        check_log_proof,
+        log_trust,
+        trust_with_seen,
+    )
     from affidavit.app.clock import datetime_of
 
     if not options.log_keys:
         raise click.UsageError("the proof of a log needs --log-key, the key of the log")
-    trust = log_trust(options.log_keys)
-    found = [check_log_proof(path, trust, datetime_of(options.at)) for path in paths]
+    named = log_trust(options.log_keys)
+    trust, at = trust_with_seen(named, options.since) or named, datetime_of(options.at)
+    found = [check_log_proof(path, trust, at, options.proofs) for path in paths]
     if terminal.json:
         terminal.print_json({"valid": True, "exit": 0, "proofs": found})
     else:
         for path, each in zip(paths, found, strict=True):
-            terminal.print(f"{path}: entry {each.index} of {each.size} in {each.origin}")
+            shown = (
+                f"{each.size} entries of {each.origin} continue the {each.seen} that you saw"
+                if isinstance(each, ContinuedLog)
+                else f"entry {each.index} of {each.size} in {each.origin}"
+            )
+            terminal.print(f"{path}: {shown}")
     return Exit.YES

@@ -121,6 +121,7 @@ def verify(
     threshold: int,
     log_keys: tuple[str, ...],
     proofs: tuple[Path, ...],
+    since: tuple[Path, ...],
     pack_names: tuple[str, ...],
     root: str | None,
     limits: str | None,
@@ -169,6 +170,7 @@ def verify(
             threshold=threshold,
             log_keys=log_keys,
             proofs=proofs,
+            since=since,
             pack_names=pack_names,
             root=root,
             keys=keys,
@@ -184,7 +186,8 @@ def verify(
         return verify_other(terminal, kind, receipts, options)
     reject_options(
         "is for attestations, bundles and proofs",
-        *("policy", "subject", "threshold", "log_keys", "proofs", "pack_names", "root", "limits"),
+        *("policy", "subject", "threshold", "log_keys", "proofs", "since", "pack_names"),
+        *("root", "limits"),
     )
     try:
         trusted = key_files(keys, project)
