@@ -31,7 +31,7 @@ from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.reports.verify_page import verify_page, verify_page_policy
-from affidavit.seal.crypto import spki_from_raw, to_base64
+from affidavit.seal.crypto import spki_from_raw, to_base64, to_base64url
 from affidavit.seal.dsse import envelope_bytes, envelope_from_bytes
 from affidavit.seal.keys import (
     KeyRegistry,
@@ -500,3 +500,78 @@ def test_an_envelope_with_other_extras(page: Page) -> None:
         with pytest.raises(AffidavitError) as refused:
             envelope_from_bytes(raw)
         assert verify(page, raw, (key,))["code"] == wanted == refused.value.fault.code
+
+
+JWK: dict[str, JsonValue] = {
+    "kty": "OKP",
+    "crv": "Ed25519",
+    "kid": KEY.public.id,
+    "x": KEY.public.text,
+}
+REGISTRY = registry_document(RETIRED)
+
+
+def with_life(**members: JsonValue) -> JsonValue:
+    """Return a registry whose only key has another lifecycle."""
+    lifecycle: Any = REGISTRY["lifecycle"]
+    return {**REGISTRY, "lifecycle": {KEY.public.id: {**lifecycle[KEY.public.id], **members}}}
+
+
+def weak(raw: bytes) -> JsonValue:
+    return {key_id_of("af", raw): to_base64url(raw)}
+
+
+KEY_DOCUMENTS: dict[str, JsonValue] = {
+    "a flat list": FLAT,
+    "a JWK": JWK,
+    "a JWK with its algorithm": {**JWK, "alg": "EdDSA", "use": "sig"},
+    "a set of JWKs": {"keys": [JWK]},
+    "a registry": REGISTRY,
+    "a list": [],
+    "a key of small order": weak(b"\1" + bytes(31)),
+    "zero": weak(bytes(32)),
+    "a second encoding": weak(b"\xee" + b"\xff" * 30 + b"\x7f"),
+    "another id": {KEY.public.id: OTHER_KEY.public.text},
+    "no id": {"x": KEY.public.text},
+    "no text": {KEY.public.id: 1},
+    "a JWK for ECDSA": {**JWK, "alg": "ES256"},
+    "a JWK with a secret": {"kty": "oct", "kid": KEY.public.id, "k": KEY.public.text},
+    "a JWK for RSA": {"kty": "RSA", "kid": KEY.public.id, "n": "AQAB", "e": "AQAB"},
+    "a JWK with its private part": {**JWK, "d": KEY.public.text},
+    "a JWK that is cut": {**JWK, "x": to_base64url(KEY.public.raw[:31])},
+    "a JWK for encryption": {**JWK, "use": "enc"},
+    "a JWK without an id": {"kty": "OKP", "crv": "Ed25519", "x": KEY.public.text},
+    "another curve": {**JWK, "crv": "X25519"},
+    "two JWKs with one id": {"keys": [JWK, {**JWK, "x": OTHER_KEY.public.text}]},
+    "JWKs that are no list": {"keys": {}},
+    "a JWK that is none": {"keys": [1]},
+    "another registry": {**REGISTRY, "schema": "other/v1"},
+    "a registry without lifecycles": {**REGISTRY, "lifecycle": {}},
+    "a registry without keys": {**REGISTRY, "public_keys": {}},
+    "a status that is none": with_life(status="moon"),
+    "an algorithm that is none": with_life(alg="none"),
+    "another fingerprint": with_life(fingerprint_sha256="0" * 64),
+    "retired, but when?": with_life(retired_at=None),
+    "retired before it was made": with_life(retired_at="2000-01-01T00:00:00Z"),
+    "a time that is none": with_life(active_from="now"),
+    "active and retired": with_life(status="active"),
+    "compromised, but when?": with_life(status="compromised"),
+    "retired and compromised": with_life(compromised_after="2026-01-01T00:00:00Z"),
+    "a retired key that signs now": {**REGISTRY, "active_key_id": KEY.public.id},
+    "a key that signs now and is not listed": {**REGISTRY, "active_key_id": "other"},
+}
+
+
+@pytest.mark.parametrize("document", KEY_DOCUMENTS.values(), ids=KEY_DOCUMENTS.keys())
+def test_keys_documents_have_the_codes_of_the_command(page: Page, document: JsonValue) -> None:
+    wanted = None
+    try:
+        trusted_keys_from([document])
+    except AffidavitError as error:
+        wanted = error.fault.code
+    raw = b64encode(jcs(document)).decode()
+    found = page.evaluate(
+        f"affidavit.readKeys(Uint8Array.from(atob('{raw}'), (char) => char.charCodeAt(0)))"
+        ".then(() => null, (error) => error.code ?? String(error))"
+    )
+    assert found == wanted

@@ -222,20 +222,59 @@ async function readKeys(bytes) {
   }
   const document = parseJson(bytes);
   if (!(document instanceof Map)) refuse("AF331", "a keys document is a JSON object");
-  const jwk = (one) => {
-    if (one.get("kty") !== "OKP" || one.get("crv") !== "Ed25519") refuse("AF330", "not an Ed25519 key");
-    if (one.has("d")) refuse("AF331", "it holds the private part, d");
-    return namedKey(String(one.get("kid")), fromUrl(one.get("x")));
-  };
-  if (document.has("kty")) return [await jwk(document)];
-  if (document.has("keys")) return Promise.all(document.get("keys").map(jwk));
-  if (!document.has("schema")) return Promise.all([...document].map(([id, value]) => namedKey(id, fromUrl(value))));
-  const listed = document.get("public_keys"), lives = document.get("lifecycle");
-  if (!(listed instanceof Map && lives instanceof Map) || ![...listed.keys()].every((id) => lives.get(id) instanceof Map)) {
-    refuse("AF331", "it is not a registry of keys with their lifecycles");
+  if (document.has("kty")) return [await readJwk(document)];
+  if (document.has("keys")) {
+    const listed = document.get("keys"), seen = new Set();
+    if (!Array.isArray(listed)) refuse("AF331", "keys is not a list");
+    for (const one of listed) {
+      const id = one instanceof Map ? one.get("kid") : undefined;
+      if (typeof id === "string" && seen.has(id)) refuse("AF332", `two keys have the id ${id}`);
+      seen.add(id);
+    }
+    return Promise.all(listed.map(readJwk));
   }
-  return Promise.all([...listed].map(async ([id, value]) =>
-    ({ ...await namedKey(id, fromUrl(value)), life: lives.get(id) })));
+  if (!document.has("schema")) return Promise.all([...document].map(([id, value]) => namedKey(id, fromUrl(value))));
+  return readRegistry(document);
+}
+async function readJwk(one) {
+  if (!(one instanceof Map)) refuse("AF331", "a key is a JSON object");
+  if (one.get("kty") !== "OKP" || one.get("crv") !== "Ed25519" || !["EdDSA", "Ed25519"].includes(one.get("alg") ?? "EdDSA")) {
+    refuse("AF330", "this key is not for Ed25519");
+  }
+  if (one.has("d")) refuse("AF331", "it holds the private part, d");
+  if ((one.get("use") ?? "sig") !== "sig") refuse("AF336", `this key is for ${one.get("use")}, not for signing`);
+  if (typeof one.get("kid") !== "string") refuse("AF331", "it has no id, kid");
+  return namedKey(one.get("kid"), fromUrl(one.get("x")));
+}
+const REGISTRIES = ["affidavit-key-registry/v1", "df-signing-key-registry/v1"];
+const STATUSES = ["active", "retired", "compromised"];
+const contradict = (problem) => refuse("AF383", `two statements of the registry contradict each other: ${problem}`);
+async function readRegistry(document) {
+  const listed = document.get("public_keys"), lives = document.get("lifecycle"), active = document.get("active_key_id") ?? null;
+  const wrong = (problem) => refuse("AF331", `it is not a registry of keys with their lifecycles: ${problem}`);
+  if (!REGISTRIES.includes(document.get("schema"))) wrong("schema");
+  if (!(listed instanceof Map && lives instanceof Map) || !Number.isInteger(document.get("registry_revision"))) wrong("members");
+  if (listed.size !== lives.size || ![...listed.keys()].every((id) => lives.has(id)) || (active !== null && !lives.has(active))) {
+    wrong("public_keys, lifecycle and active_key_id do not name the same keys");
+  }
+  const keys = await Promise.all([...listed].map(async ([id, value]) =>
+    ({ ...await namedKey(id, fromUrl(value)), life: await readLife(id, fromUrl(value), lives.get(id), wrong) })));
+  if (new Set(keys.map((key) => hexOf(key.raw))).size < keys.length) contradict("one key has two ids");
+  if (active !== null && lives.get(active).get("status") !== "active") contradict(`${active} signs now, and is not active`);
+  return keys;
+}
+async function readLife(id, raw, life, wrong) {
+  if (!(life instanceof Map)) wrong(id);
+  const time = (name) => life.get(name) ?? null, isOptional = (name) => time(name) === null || isTime(time(name));
+  if (!STATUSES.includes(life.get("status")) || typeof life.get("use") !== "string") wrong(`${id}: status or use`);
+  if (life.get("alg") !== "Ed25519") refuse("AF330", "this key is not for Ed25519");
+  if (life.get("fingerprint_sha256") !== hexOf(await sha256(raw))) refuse("AF333", `${id} has another fingerprint`);
+  if (!isTime(time("active_from")) || !isOptional("retired_at") || !isOptional("compromised_after")) wrong(`${id}: its times`);
+  const status = life.get("status"), retired = time("retired_at"), stolen = time("compromised_after");
+  if ((status === "compromised") !== (stolen !== null) || (status === "active" && retired !== null)
+    || (status === "retired" && retired === null)) contradict(`${id} is ${status}, and its times say otherwise`);
+  if (retired !== null && Date.parse(retired) < Date.parse(time("active_from"))) contradict(`${id} was retired before it was made`);
+  return life;
 }
 // Every key with all lifecycles that any document has of it: the signer chooses the id, not the lifecycle.
 const withLives = (keys) => keys.map((key) => ({
