@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from tests.chromium import Page, open_page
 from tests.cli.running import run
-from tests.cli.test_attest_command import ALICE, BOB, RUN, public_pem
+from tests.cli.test_attest_command import ALICE, BOB, RUN, gate_report, public_pem
 from tests.conformance import test_bundle_adversarial as hostile_bundles
 from tests.conformance.test_attestation_adversarial import GOOD, WIRE, order, with_signature
 from tests.seal.attesting import (
@@ -575,3 +575,22 @@ def test_keys_documents_have_the_codes_of_the_command(page: Page, document: Json
         ".then(() => null, (error) => error.code ?? String(error))"
     )
     assert found == wanted
+
+
+def test_the_attestation_of_a_report(page: Page, place: Path) -> None:
+    """The page compares what the file says of itself, and leaves the replay to the command."""
+    alice = (place / "alice.pub").read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        gate_report(place)
+        assert run("attest", "report.json", "--key", "alice.pem").exit_code == 0
+    report = (place / "report.json").read_bytes()
+    attested = (place / "report.json.dsse.json").read_bytes()
+    found = verify(page, attested, (alice,), report)
+    assert found["valid"], found
+    assert found["steps"][7]["status"] == "skipped"
+    statement = json.loads(b64decode(json.loads(attested)["payload"]))
+    assert statement["predicate"]["report"]["decision"] != "no_ship"
+    statement["predicate"]["report"]["decision"] = "no_ship"
+    forged = envelope_bytes(signed(statement, ALICE))
+    assert verify(page, forged, (alice,), report)["code"] == "AF711"

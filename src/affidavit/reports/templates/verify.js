@@ -758,7 +758,8 @@ function statedFacts(subject) {
   const value = parseJson(subject);
   if (!isMap(value)) refuse("AF714", "it is not a bundle, a receipt, a ledger or a gate report");
   const kind = value.get("schema") === "answer/v1" ? "receipt" : value.has("ledger_id") ? "ledger" : "report";
-  return { kind, facts: Object.fromEntries(STATED[kind].map((name) => [name, value.get(name)])) };
+  const stated = STATED[kind].map((name) => [name, value.get(name)]).filter(([, text]) => isText(text));
+  return { kind, facts: Object.fromEntries(stated) };
 }
 // Times as Assay writes them: with as many thirds of digits of a second as needed.
 const nanoseconds = (text) => {
