@@ -3,19 +3,23 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from tests.seal.attesting import (
     LOG_HOLDER,
     LOG_KEY,
     LOG_TRUST,
     THIRD_KEY,
+    logged,
     refusal,
     root_of,
+    signed,
     signer,
 )
 from tests.seal.samples import KEY, NOW, OTHER_KEY
 
 from affidavit.seal.bundle.merkle import EMPTY_ROOT, leaf_of, root_from_path
 from affidavit.seal.crypto import public_key_from_pem, spki_from_raw, to_base64
+from affidavit.seal.dsse import log_entry
 from affidavit.seal.keys import public_key_from_pem as key_from_pem
 from affidavit.seal.transparency import (
     COSIGNATURE,
@@ -318,3 +322,13 @@ NO_CONSISTENCY = {
 @pytest.mark.parametrize("text", NO_CONSISTENCY.values(), ids=NO_CONSISTENCY.keys())
 def test_what_is_no_proof_that_a_log_continues(text: str) -> None:
     assert refusal(consistency_from, text) == "log.format"
+
+
+def test_what_was_seen_of_another_log_does_not_count() -> None:
+    envelope = logged(signed())
+    other = Checkpoint("example.org/other", 4, b"\0" * 32)
+    forked = Checkpoint(LOG_KEY.name, 5, b"\0" * 32)
+    for seen, wanted in ((other, "accept"), (forked, "log.consistency")):
+        trust = replace(LOG_TRUST, seen=(seen,))
+        proof = envelope.log_proofs[0]
+        assert refusal(check_proof, proof, log_entry(envelope), trust, NOW) == wanted
