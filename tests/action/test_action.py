@@ -134,6 +134,7 @@ def test_the_decision_and_bundles_are_attested(runner: Runner) -> None:
     done = runner.run("Attest", **given)
     assert done.returncode == 0, done.stderr
     assert (runner.work / "out" / "report.json.dsse.json").exists()
+    assert "<script>" in (runner.work / "out" / "verify.html").read_text("utf-8")
     bundle = ROOT / "samples" / "runs" / "support.jsonl"
     affidavit = Path(sys.executable).parent / "affidavit"
     seal = [str(affidavit), "evidence", "seal", str(bundle), "-o", "a b.tar.gz"]

@@ -18,6 +18,7 @@ from tests.seal.authority import found_authority
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import content_id
 from affidavit.reports.json_text import json_bytes
+from affidavit.seal.bundle import reader
 from affidavit.seal.crypto import spki_from_raw, to_base64, to_base64url
 from affidavit.seal.keys import (
     KeyRecord,
@@ -434,6 +435,31 @@ def test_what_a_file_is_follows_from_its_content(place: Path) -> None:
     assert run("verify", "p.json").exit_code == 2
     Path("broken.json").write_text('{"payloadType": "x", ')
     assert run("verify", "broken.json", "-k", "alice.pub").exit_code == 2
+
+
+def test_the_limits_of_a_bundle_hold_for_its_attestation_too(place: Path) -> None:
+    """What `attest --limits` signed, `verify --limits` can read."""
+    few, many = ("--limits", '{"max_events": 2}'), ("--limits", '{"max_events": 200000}')
+    assert run("attest", "run.tar.gz", "--key", "alice.pem", *many).exit_code == 0
+    assert run("verify", "run.tar.gz", *many).exit_code == 0
+    assert "AF615" in run("verify", "run.tar.gz", *few).output
+    assert verified(ATTESTED, "-k", "alice.pub", *many)[0] == 0
+    assert code_of(verified(ATTESTED, "-k", "alice.pub", *few)[1]) == "limit.events"
+    Path("receipt.json").write_text("{}")
+    assert run("verify", "receipt.json", *many, "-k", "alice.pub").exit_code == 2
+
+
+def test_processes_share_the_work_on_a_bundle(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "_MIN_PARALLEL_BYTES", 0)
+    run("attest", "run.tar.gz", "--key", "alice.pem")
+    for arguments in (
+        ("verify", "run.tar.gz"),
+        ("evidence", "verify", "run.tar.gz"),
+        ("verify", ATTESTED, "-k", "alice.pub"),
+    ):
+        alone, shared = run(*arguments), run(*arguments, "-j", "2")
+        assert alone.exit_code == 0, alone.output
+        assert (shared.exit_code, shared.stdout) == (0, alone.stdout)
 
 
 def test_many_attestations(place: Path) -> None:

@@ -77,6 +77,20 @@ def test_a_proof_as_a_file_of_its_own(log: Path) -> None:
     assert run("verify", "bare.tlog-proof", *LOG_KEY).stderr[:5] == "AF723"
 
 
+def test_the_log_key_of_a_policy_is_beside_the_policy(log: Path) -> None:
+    folder = log.parent / "policies"
+    folder.mkdir()
+    for name in ("log.key", "alice.pub"):
+        Path(name).rename(folder / name)
+    (folder / "release.toml").write_text(
+        'version = 1\n[[keys]]\nfile = "alice.pub"\nroles = ["build"]\n'
+        '[[roles]]\nname = "build"\nthreshold = 1\n[log]\nkeys = ["@log.key"]\n'
+    )
+    policy = ("--policy", "policies/release.toml", "--subject", "run.tar.gz")
+    code, found = verified("0.json", *policy)
+    assert (code, found["log"]["origin"]) == (0, "example.org/ai")
+
+
 def test_what_is_not_in_the_log(log: Path) -> None:
     run("attest", "run.tar.gz", "--key", "bob.pem")
     done = run("log", "prove", "log", ATTESTED, *LOG_KEY)
@@ -122,6 +136,90 @@ def test_a_forked_log_is_found_by_whoever_kept_a_checkpoint(log: Path) -> None:
     shutil.rmtree("log")
     run("log", "init", "log", "--origin", "example.org/ai", "--key", "alice.pem")
     assert run("log", "check", "log", *LOG_KEY, "--since", "old").exit_code == 4
+
+
+@pytest.fixture
+def grown(log: Path) -> Path:
+    """The same log with a fourth entry; `kept` is the checkpoint of the first three."""
+    shutil.copy("log/checkpoint", "kept")
+    made = run("attest", "run.tar.gz", "--key", "bob.pem", "-o", "3.json")
+    assert made.exit_code == 0
+    return log
+
+
+ABOUT = ("-k", "alice.pub", "-k", "bob.pub", "--subject", "run.tar.gz", *LOG_KEY)
+
+
+def test_the_proof_that_a_log_continues_travels_with_the_attestation(grown: Path) -> None:
+    done = run("log", "append", "log", "3.json", "--key", "alice.pem", "--since", "kept")
+    assert done.exit_code == 0, done.output
+    shutil.rmtree("log")
+    code, found = verified("3.json", *ABOUT, "--since", "kept")
+    assert code == 0, found
+    assert "continues the 3 that you saw" in found["steps"][4]["detail"]
+    assert verified("3.json", *ABOUT)[0] == 0
+    # A later signer makes another envelope, which has to be logged again.
+    run("attest", "run.tar.gz", "--add", "--key", "alice.pem", "-o", "3.json")
+    assert "x-affidavit" not in json.loads(Path("3.json").read_bytes())
+
+
+def test_the_proof_that_a_log_continues_as_a_file(grown: Path) -> None:
+    run("log", "append", "log", "3.json", "--key", "alice.pem")
+    code, found = verified("3.json", *ABOUT, "--since", "kept")
+    assert (code, found["error"]["name"]) == (3, "log.unproved")
+    done = run("log", "prove", "log", "--since", "kept", *LOG_KEY, "-o", "continues")
+    assert done.stdout == "kept is continued: its 3 entries are the first of the log\n"
+    assert Path("continues").read_text("utf-8").startswith("old 3\n")
+    kept = ("--since", "kept")
+    assert verified("3.json", *ABOUT, *kept, "--proof", "continues")[0] == 0
+    run("log", "prove", "log", "3.json", *LOG_KEY, "-o", "3.tlog-proof")
+    alone = ("verify", "3.tlog-proof", *LOG_KEY, *kept)
+    assert run(*alone).stderr[:5] == "AF731"
+    assert run(*alone, "--proof", "continues").exit_code == 0
+    done = run("verify", "continues", *LOG_KEY, *kept)
+    assert done.stdout == ("continues: 4 entries of example.org/ai continue the 3 that you saw\n")
+    assert json.loads(run("verify", "continues", *LOG_KEY, *kept, "--json").stdout)["valid"]
+    assert run("verify", "continues", *LOG_KEY).stderr[:5] == "AF731"
+    assert json.loads(run("log", "prove", "log", "--since", "kept", *LOG_KEY, "--json").stdout) == {
+        "since": 3,
+        "proof": Path("continues").read_text("utf-8"),
+    }
+
+
+def test_a_log_that_does_not_continue_is_found_without_the_log(grown: Path) -> None:
+    """A keeper who rewrites the log can sign everything but what was seen before."""
+    shutil.rmtree("log")
+    files = ("--key", "alice.pem")
+    run("log", "init", "log", "--origin", "example.org/ai", *files)
+    run("log", "append", "log", "3.json", "1.json", "0.json", *files)
+    code, found = verified("3.json", *ABOUT, "--since", "kept")
+    assert (code, found["error"]["name"]) == (4, "log.consistency")
+    assert run("log", "prove", "log", "--since", "kept", *LOG_KEY).stderr[:5] == "AF724"
+    done = run("log", "append", "log", "2.json", *files, "--since", "kept")
+    assert (done.exit_code, done.stderr[:5]) == (4, "AF724")
+
+
+NO_CHECKPOINT = {
+    "a checkpoint of another log": ("--log-key", "@other.key", "--since", "kept"),
+    "what is no checkpoint": (*LOG_KEY, "--since", "alice.pub"),
+    "a file that does not exist": (*LOG_KEY, "--since", "missing"),
+    "no key of a log": ("--since", "kept"),
+}
+
+
+@pytest.mark.parametrize("options", NO_CHECKPOINT.values(), ids=NO_CHECKPOINT.keys())
+def test_what_cannot_have_been_kept(grown: Path, options: tuple[str, ...]) -> None:
+    other = note_key("example.org/other", LOG_SIGNATURE, ALICE.public.raw).text
+    Path("other.key").write_text(other)
+    done = run("verify", "0.json", "-k", "alice.pub", "--subject", "run.tar.gz", *options)
+    assert done.exit_code in (1, 2)
+    assert not done.stdout
+
+
+def test_a_proof_is_of_an_entry_or_of_a_checkpoint(log: Path) -> None:
+    assert run("log", "prove", "log", *LOG_KEY).exit_code == 2
+    both = ("log", "prove", "log", "0.json", "--since", "log/checkpoint", *LOG_KEY)
+    assert run(*both).exit_code == 2
 
 
 def test_a_witness_cosigns_what_continues(log: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,19 @@ import pytest
 from msgspec.structs import replace
 from tests.chromium import Page, open_page
 from tests.cli.running import run
-from tests.cli.test_attest_command import ALICE, BOB, RUN, public_pem
+from tests.cli.test_attest_command import ALICE, BOB, RUN, gate_report, public_pem
+from tests.conformance import test_bundle_adversarial as hostile_bundles
 from tests.conformance.test_attestation_adversarial import GOOD, WIRE, order, with_signature
-from tests.seal.attesting import DIGESTS, LOG_KEY, STATEMENT, THIRD_KEY, logged, signed
+from tests.seal.attesting import (
+    LOG_KEY,
+    STATEMENT,
+    THIRD_KEY,
+    logged,
+    signed,
+    verify_bytes,
+)
+from tests.seal.bundle_making import changed as changed_bundle
+from tests.seal.bundle_making import sealed, verified, without_ours
 from tests.seal.samples import KEY, MADE, NOW, OTHER_KEY
 
 from affidavit.app.verify import verify_steps
@@ -21,8 +31,8 @@ from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.reports.verify_page import verify_page, verify_page_policy
-from affidavit.seal.crypto import spki_from_raw, to_base64
-from affidavit.seal.dsse import envelope_bytes
+from affidavit.seal.crypto import spki_from_raw, to_base64, to_base64url
+from affidavit.seal.dsse import envelope_bytes, envelope_from_bytes
 from affidavit.seal.keys import (
     KeyRegistry,
     key_id_of,
@@ -170,6 +180,9 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:
     yield "mixed", wire(payload="-+aa"), "AF691"
     yield "no padding", wire(payload="aGVsbG8"), "AF691"
     yield "twice", b'{"payload":"aaaa",' + json.dumps(WIRE).encode()[1:], "AF024"
+    yield "a byte order mark", b"\xef\xbb\xbf" + json.dumps(WIRE).encode(), "AF021"
+    yield "UTF-16", json.dumps(WIRE).encode("utf-16"), "AF021"
+    yield "no UTF-8", json.dumps(WIRE).encode()[:-1] + b',"x":"\xff"}', "AF022"
     yield "no JSON", b"{", "AF020"
     yield "trailing", json.dumps(WIRE).encode() + b"x", "AF023"
     yield "no object", b"[]", "AF690"
@@ -180,14 +193,17 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:
     yield "no digest", about({}), "AF705"
     yield "upper case", about({"sha256": "AB" * 32}), "AF707"
     yield "md5", about({"md5": "ab" * 16}), "AF708"
-    yield "conflict", about({**DIGESTS}), "AF706"
     yield "no statement", envelope_bytes(signed(b"[]")), "AF702"
 
 
 def test_hostile_envelopes_have_the_codes_of_the_command(page: Page) -> None:
     keys = tuple(public_pem(key).encode() for key in (KEY, OTHER_KEY))
+    wanted = {name: code for name, _, code in hostile()}
+    command = {name: verify_bytes(raw).error for name, raw, _ in hostile()}
+    assert {name: error and error["code"] for name, error in command.items()} == wanted
     found = {name: verify(page, raw, keys, b"{}")["code"] for name, raw, _ in hostile()}
-    assert found == {name: code for name, _, code in hostile()}
+    assert found == wanted
+    assert verify(page, envelope_bytes(signed()), keys, b"{}")["code"] == "AF706"
 
 
 def test_each_flipped_byte_is_refused_or_only_a_hint(page: Page, place: Path) -> None:
@@ -380,3 +396,201 @@ def test_the_page_on_a_phone(page: Page, place: Path) -> None:
     assert "Not checked on this page: time stamp, log, predicate, policy." in shown
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.call("Emulation.clearDeviceMetricsOverride")
+
+
+# A file that is not gzip is not taken for a bundle at all, and the page has no limit for its size.
+OTHER_LAYERS = {"ADV-087", "ADV-089"}
+
+
+@pytest.mark.parametrize("case", sorted(hostile_bundles.CONSTRUCTIONS.keys() - OTHER_LAYERS))
+def test_hostile_bundles_have_the_codes_of_the_command(page: Page, case: str) -> None:
+    for bundle in hostile_bundles.CONSTRUCTIONS[case]():
+        wanted = verified(bundle).error
+        assert wanted is not None
+        assert verify(page, bundle)["code"] == wanted.code, wanted
+
+
+CHANGES: dict[str, Any] = {
+    "another run root": lambda manifest, events: manifest.update(run_root="sha256:" + "0" * 64),
+    "another bundle id": lambda manifest, events: manifest.update(bundle_id="sha256:" + "0" * 64),
+    "another count": lambda manifest, events: manifest.update(event_count=4),
+    "another run": lambda manifest, events: manifest.update(run_id="other"),
+    "another version": lambda manifest, events: manifest.update(schema_version=2),
+    "no producer": lambda manifest, events: manifest.pop("producer"),
+    "another algorithm": lambda manifest, events: manifest["algorithms"].update(hash="md5"),
+    "another tree": lambda manifest, events: manifest["x-affidavit"].update(merkle="x"),
+    "another content hash": lambda manifest, events: events[1].update(assaycontenthash="x"),
+    "another content": lambda manifest, events: events[1]["data"].update(model="m-2"),
+    "another number": lambda manifest, events: events[1].update(assayseq=7),
+    "an event of another run": lambda manifest, events: events[2].update(assayrunid="other"),
+    "an event of another source": lambda manifest, events: events[2].update(source="urn:b"),
+    "a source that is none": lambda manifest, events: [e.update(source="b") for e in events],
+    "another id": lambda manifest, events: events[2].update(id="other"),
+    "no time": lambda manifest, events: events[2].update(time="now"),
+    "no type": lambda manifest, events: events[2].pop("type"),
+    "a flag that is none": lambda manifest, events: events[2].update(assaypii=1),
+    "events in another order": lambda manifest, events: events.reverse(),
+    "an event less": lambda manifest, events: events.pop(),
+}
+
+
+@pytest.mark.parametrize("summed", [True, False], ids=["with its sums made right", "as it is"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_changed_bundles_have_the_codes_of_the_command(
+    page: Page, change: Any, summed: bool
+) -> None:
+    bundle = changed_bundle(change, summed=summed)
+    wanted, found = verified(bundle), verify(page, bundle)
+    assert found["code"] == (None if wanted.error is None else wanted.error.code)
+    if wanted.error is not None:
+        steps = [(each.number, each.name, each.status.value, each.code) for each in wanted.steps]
+        assert [
+            (each["number"], each["name"], each["status"], each["code"]) for each in found["steps"]
+        ] == steps
+
+
+def test_a_bundle_of_another_producer(page: Page) -> None:
+    def as_assay(manifest: dict[str, Any], events: list[dict[str, Any]]) -> None:
+        kept = without_ours(manifest)
+        manifest.clear()
+        manifest.update(kept)
+
+    found = verify(page, changed_bundle(as_assay))
+    assert found["valid"], found
+    assert [each["status"] for each in found["steps"]].count("skipped") == 3
+    assert verify(page, sealed())["valid"]
+
+
+def test_what_a_trusted_signer_states_falsely(page: Page, place: Path) -> None:
+    """A signature of a trusted key does not make another file out of the file."""
+    bundle, alice = (place / "run.tar.gz").read_bytes(), (place / "alice.pub").read_bytes()
+
+    def code(name: str, change: Any) -> str | None:
+        statement = json.loads(b64decode(json.loads((place / name).read_bytes())["payload"]))
+        change(statement["predicate"])
+        made = envelope_bytes(signed(statement, ALICE))
+        answer: str | None = verify(page, made, (alice,), bundle)["code"]
+        return answer
+
+    attested = "run.tar.gz.dsse.json"
+    assert code(attested, lambda predicate: None) is None
+    assert code(attested, lambda predicate: predicate.update(kind="report")) == "AF711"
+    for name in ("bundle_id", "run_id", "manifest_sha256", "events_sha256", "merkle_root"):
+        assert code(attested, lambda said, name=name: said["bundle"].update({name: "x"})) == "AF711"
+    assert code("assay.json", lambda predicate: None) is None
+    for part in ("run_id", "event_count", "producer", "time_window"):
+        assert code("assay.json", lambda said, part=part: said["run"].update({part: 1})) == "AF711"
+    assert code("assay.json", lambda said: said["run"].update(more=1)) == "AF711"
+    assert code("assay.json", lambda said: said.update(schema_version=2)) == "AF711"
+    assert (
+        code("assay.json", lambda said: said["run"]["time_window"].update(end="2026-01-31"))
+        == "AF711"
+    )
+
+
+def test_an_envelope_with_other_extras(page: Page) -> None:
+    key = public_pem(KEY).encode()
+    for extras, wanted in (
+        ([], "AF690"),
+        ({"time_stamps": {}}, "AF690"),
+        ({"log_proofs": [1]}, "AF690"),
+        ({"time_stamps": ["*"]}, "AF691"),
+    ):
+        raw = json.dumps({**WIRE, "x-affidavit": extras}).encode()
+        with pytest.raises(AffidavitError) as refused:
+            envelope_from_bytes(raw)
+        assert verify(page, raw, (key,))["code"] == wanted == refused.value.fault.code
+
+
+JWK: dict[str, JsonValue] = {
+    "kty": "OKP",
+    "crv": "Ed25519",
+    "kid": KEY.public.id,
+    "x": KEY.public.text,
+}
+REGISTRY = registry_document(RETIRED)
+
+
+def with_life(**members: JsonValue) -> JsonValue:
+    """Return a registry whose only key has another lifecycle."""
+    lifecycle: Any = REGISTRY["lifecycle"]
+    return {**REGISTRY, "lifecycle": {KEY.public.id: {**lifecycle[KEY.public.id], **members}}}
+
+
+def weak(raw: bytes) -> JsonValue:
+    return {key_id_of("af", raw): to_base64url(raw)}
+
+
+KEY_DOCUMENTS: dict[str, JsonValue] = {
+    "a flat list": FLAT,
+    "a JWK": JWK,
+    "a JWK with its algorithm": {**JWK, "alg": "EdDSA", "use": "sig"},
+    "a set of JWKs": {"keys": [JWK]},
+    "a registry": REGISTRY,
+    "a list": [],
+    "a key of small order": weak(b"\1" + bytes(31)),
+    "zero": weak(bytes(32)),
+    "a second encoding": weak(b"\xee" + b"\xff" * 30 + b"\x7f"),
+    "another id": {KEY.public.id: OTHER_KEY.public.text},
+    "no id": {"x": KEY.public.text},
+    "no text": {KEY.public.id: 1},
+    "a JWK for ECDSA": {**JWK, "alg": "ES256"},
+    "a JWK with a secret": {"kty": "oct", "kid": KEY.public.id, "k": KEY.public.text},
+    "a JWK for RSA": {"kty": "RSA", "kid": KEY.public.id, "n": "AQAB", "e": "AQAB"},
+    "a JWK with its private part": {**JWK, "d": KEY.public.text},
+    "a JWK that is cut": {**JWK, "x": to_base64url(KEY.public.raw[:31])},
+    "a JWK for encryption": {**JWK, "use": "enc"},
+    "a JWK without an id": {"kty": "OKP", "crv": "Ed25519", "x": KEY.public.text},
+    "another curve": {**JWK, "crv": "X25519"},
+    "two JWKs with one id": {"keys": [JWK, {**JWK, "x": OTHER_KEY.public.text}]},
+    "JWKs that are no list": {"keys": {}},
+    "a JWK that is none": {"keys": [1]},
+    "another registry": {**REGISTRY, "schema": "other/v1"},
+    "a registry without lifecycles": {**REGISTRY, "lifecycle": {}},
+    "a registry without keys": {**REGISTRY, "public_keys": {}},
+    "a status that is none": with_life(status="moon"),
+    "an algorithm that is none": with_life(alg="none"),
+    "another fingerprint": with_life(fingerprint_sha256="0" * 64),
+    "retired, but when?": with_life(retired_at=None),
+    "retired before it was made": with_life(retired_at="2000-01-01T00:00:00Z"),
+    "a time that is none": with_life(active_from="now"),
+    "active and retired": with_life(status="active"),
+    "compromised, but when?": with_life(status="compromised"),
+    "retired and compromised": with_life(compromised_after="2026-01-01T00:00:00Z"),
+    "a retired key that signs now": {**REGISTRY, "active_key_id": KEY.public.id},
+    "a key that signs now and is not listed": {**REGISTRY, "active_key_id": "other"},
+}
+
+
+@pytest.mark.parametrize("document", KEY_DOCUMENTS.values(), ids=KEY_DOCUMENTS.keys())
+def test_keys_documents_have_the_codes_of_the_command(page: Page, document: JsonValue) -> None:
+    wanted = None
+    try:
+        trusted_keys_from([document])
+    except AffidavitError as error:
+        wanted = error.fault.code
+    raw = b64encode(jcs(document)).decode()
+    found = page.evaluate(
+        f"affidavit.readKeys(Uint8Array.from(atob('{raw}'), (char) => char.charCodeAt(0)))"
+        ".then(() => null, (error) => error.code ?? String(error))"
+    )
+    assert found == wanted
+
+
+def test_the_attestation_of_a_report(page: Page, place: Path) -> None:
+    """The page compares what the file says of itself, and leaves the replay to the command."""
+    alice = (place / "alice.pub").read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        gate_report(place)
+        assert run("attest", "report.json", "--key", "alice.pem").exit_code == 0
+    report = (place / "report.json").read_bytes()
+    attested = (place / "report.json.dsse.json").read_bytes()
+    found = verify(page, attested, (alice,), report)
+    assert found["valid"], found
+    assert found["steps"][7]["status"] == "skipped"
+    statement = json.loads(b64decode(json.loads(attested)["payload"]))
+    assert statement["predicate"]["report"]["decision"] != "no_ship"
+    statement["predicate"]["report"]["decision"] = "no_ship"
+    forged = envelope_bytes(signed(statement, ALICE))
+    assert verify(page, forged, (alice,), report)["code"] == "AF711"

@@ -43,10 +43,12 @@ from affidavit.seal.statement import (
 from affidavit.seal.transparency import (
     LOG_SIGNATURE,
     Checkpoint,
+    ConsistencyProof,
     LogProof,
     LogTrust,
     NoteKey,
     note_key,
+    proof_from,
     sign_checkpoint,
 )
 
@@ -127,6 +129,13 @@ def logged(envelope: Envelope, others: int = 4, key: NoteKey = LOG_KEY) -> Envel
     return msgspec.structs.replace(envelope, log_proofs=(proof.text,))
 
 
+def continued(envelope: Envelope) -> Envelope:
+    """Return a logged envelope with the proof that its log continues the four entries of SEEN."""
+    path = (leaf_of(log_entry(envelope)),)
+    made = ConsistencyProof(SEEN.size, path, proof_from(envelope.log_proofs[0]).checkpoint)
+    return msgspec.structs.replace(envelope, log_consistency=(made.text,))
+
+
 def root_of(leaves: Sequence[bytes]) -> bytes:
     """Return the root of leaves, by the recursive definition of RFC 6962."""
     if len(leaves) == 1:
@@ -134,6 +143,9 @@ def root_of(leaves: Sequence[bytes]) -> bytes:
     half = 1 << ((len(leaves) - 1).bit_length() - 1)
     left, right = root_of(leaves[:half]), root_of(leaves[half:])
     return hashlib.sha256(b"\1" + left + right).digest()
+
+
+SEEN = Checkpoint(LOG_KEY.name, 4, root_of([leaf_of(b"entry %d" % at) for at in range(4)]))
 
 
 def about_summary(statement: Statement) -> SubjectSummary:

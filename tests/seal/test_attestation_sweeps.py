@@ -11,10 +11,12 @@ from tests.seal.attesting import (
     DIGESTS,
     KEYS,
     LOG_TRUST,
+    SEEN,
     STATEMENT,
     SUMMARY,
     THIRD_KEY,
     TRUST,
+    continued,
     fault_of,
     logged,
     signed,
@@ -38,10 +40,10 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture(scope="module")
 def full(authority: Authority) -> Envelope:
-    """Two signers, a time stamp for each, and the proof of a log."""
+    """Two signers, a time stamp for each, the proof of a log, and that it continues."""
     both = signed(STATEMENT, KEY, OTHER_KEY)
     tokens = tuple(authority.token(stamp_digest(each)) for each in both.signatures)
-    return logged(replace(both, time_stamps=tokens))
+    return continued(logged(replace(both, time_stamps=tokens)))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def strict(authority: Authority) -> AttestationTrust:
         any_key_trust(KEYS, 2),
         stamps=TimeStampTrust(authority.roots),
         stamp_required=True,
-        log=LOG_TRUST,
+        log=replace(LOG_TRUST, seen=(SEEN,)),
         log_required=True,
     )
 

@@ -1,11 +1,14 @@
 """Many events at once are verified exactly as they are one by one, or not at all."""
 
+import io
 import json
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.json_values import ASCII_FLOAT_FREE
 from tests.seal.bundle_making import (
     AT,
@@ -16,9 +19,11 @@ from tests.seal.bundle_making import (
     parts,
     respoken,
     sealed,
+    verified,
 )
 
 from affidavit.base.canonical import jcs
+from affidavit.seal.bundle import reader
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
 from affidavit.seal.bundle.events import (
     ExpectedPosition,
@@ -188,3 +193,68 @@ def test_an_event_with_a_rare_member_is_looked_at_by_itself(traced: int) -> None
     contents = writer.finish().contents(RUN.id)
     manifest = manifest_bytes(contents, ManifestDetails(producer=RUN.producer_as_wire()))
     assert fault_name(archive_of(manifest, text)) is None
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Read everything before the first result is used, as no pool of processes would."""
+    return iter([work(item) for item in items])
+
+
+MANY = [EventDraft("t", AT, {"number": number, "text": "a" * 900}) for number in range(1500)]
+MANY_SEALED = sealed(MANY)
+
+
+def with_event(number: int, **members: Any) -> bytes:
+    """Return a bundle of many events with one that is wrong, and all totals right."""
+    manifest, events = parts(MANY_SEALED)
+    events[number].update(members)
+    return respoken(manifest, events)
+
+
+SHARED = {
+    "one event": sealed(MANY[:1]),
+    "few events": sealed(ORDINARY),
+    "many events": MANY_SEALED,
+    "a run that ends within": sealed([*MANY, EventDraft("affidavit.run.finished", AT, {}), *MANY]),
+    "redacted subjects": sealed(
+        [*MANY, EventDraft("t", AT, 1, f"urn:affidavit:redacted:sha256:{'0' * 64}:64")]
+    ),
+    "no events": respoken(parts(MANY_SEALED)[0], []),
+    "a wrong first event": with_event(0, assayseq=7),
+    "a wrong event": with_event(700, source="urn:b:c"),
+    "a wrong event before a cut": with_event(700, source="urn:b:c")[:-1000],
+    "a wrong event in the last lines": with_event(1499, time="now"),
+    "a cut archive": MANY_SEALED[:-1000],
+    "a long line at the end": sealed([*MANY, EventDraft("t", AT, "a" * 1_100_000)]),
+    "something behind it": MANY_SEALED + b"x",
+}
+
+
+@pytest.mark.parametrize("bundle", SHARED.values(), ids=SHARED.keys())
+def test_whoever_shares_the_work_finds_the_same(
+    bundle: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the same first error, although what follows it was read before."""
+    wanted = verified(bundle)
+    monkeypatch.setattr(reader, "_MIN_PARALLEL_BYTES", 0)
+    assert reader.verify_bundle(io.BytesIO(bundle), run=ahead) == wanted
+
+
+def test_a_limit_is_met_at_the_same_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "_MIN_PARALLEL_BYTES", 0)
+    for limit in (1, 2, 700, 1499, 1500):
+        limits = replace(DEFAULT_LIMITS, max_events=limit)
+        found = reader.verify_bundle(io.BytesIO(MANY_SEALED), limits, run=ahead)
+        assert found == verified(MANY_SEALED, limits)
+        assert (found.error is None) == (limit == 1500)
+
+
+def test_a_small_bundle_is_not_shared() -> None:
+    def refuse(work: object, items: object) -> Iterator[Any]:
+        raise AssertionError
+
+    assert reader.verify_bundle(io.BytesIO(MANY_SEALED), run=refuse).valid

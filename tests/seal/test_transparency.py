@@ -3,28 +3,34 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from tests.seal.attesting import (
     LOG_HOLDER,
     LOG_KEY,
     LOG_TRUST,
     THIRD_KEY,
+    logged,
     refusal,
     root_of,
+    signed,
     signer,
 )
 from tests.seal.samples import KEY, NOW, OTHER_KEY
 
 from affidavit.seal.bundle.merkle import EMPTY_ROOT, leaf_of, root_from_path
 from affidavit.seal.crypto import public_key_from_pem, spki_from_raw, to_base64
+from affidavit.seal.dsse import log_entry
 from affidavit.seal.keys import public_key_from_pem as key_from_pem
 from affidavit.seal.transparency import (
     COSIGNATURE,
     LOG_SIGNATURE,
     PROOF_HEADER,
     Checkpoint,
+    ConsistencyProof,
     LogTrust,
     added_tiles,
     check_proof,
+    consistency_from,
     consistency_path,
     cosign_checkpoint,
     entries_bytes,
@@ -35,6 +41,7 @@ from affidavit.seal.transparency import (
     note_key_from,
     proof_from,
     require_consistent,
+    require_continues,
     require_entry_size,
     root_of_tiles,
     sign_checkpoint,
@@ -270,3 +277,58 @@ def test_public_keys_in_pem() -> None:
     assert refusal(lambda: key_from_pem(unknown)) == "key.algorithm"
     weak = pem_of(spki_from_raw(b"\1" + bytes(31)))
     assert refusal(lambda: key_from_pem(weak)) == "key.weak"
+
+
+def signed_by_log(checkpoint: Checkpoint) -> str:
+    return sign_checkpoint(checkpoint, LOG_KEY, signer(LOG_HOLDER)).text
+
+
+def test_a_log_continues_what_was_seen_of_it() -> None:
+    tiles = Tiles()
+    tiles.append(23)
+    new = Checkpoint(LOG_KEY.name, 23, root_of(LEAVES[:23]))
+    for size in range(24):
+        root = root_of(LEAVES[:size]) if size else EMPTY_ROOT
+        seen = Checkpoint(LOG_KEY.name, size, root)
+        path = consistency_path(size, 23, tiles.read)
+        made = ConsistencyProof(size, path, signed_by_log(new))
+        assert consistency_from(made.text) == made
+        other = ConsistencyProof(size + 1, path, signed_by_log(new)).text
+        older = ConsistencyProof(size, path, signed_by_log(Checkpoint(LOG_KEY.name, 22, b"1" * 32)))
+        require_continues(seen, new, (other, older.text, made.text), (LOG_KEY,))
+        if size < 23:
+            for proofs in ((), (other,), (older.text,)):
+                found = refusal(require_continues, seen, new, proofs, (LOG_KEY,))
+                assert found == "log.unproved"
+        if 0 < size < 23:
+            forked = Checkpoint(LOG_KEY.name, size, b"\0" * 32)
+            proofs = (made.text,)
+            assert refusal(require_continues, forked, new, proofs, (LOG_KEY,)) == "log.consistency"
+    later = Checkpoint(LOG_KEY.name, 24, b"\0" * 32)
+    made = ConsistencyProof(24, (), signed_by_log(new))
+    assert refusal(require_continues, later, new, (made.text,), (LOG_KEY,)) == "log.unproved"
+
+
+NO_CONSISTENCY = {
+    "nothing": "",
+    "another kind of proof": "c2sp.org/tlog-proof@v1\nindex 1\n\nx",
+    "no size": "old \n\nx",
+    "a size that is none": "old 01\n\nx",
+    "no checkpoint": "old 1\n",
+    "a path that is none": "old 1\nxx\n\nx",
+}
+
+
+@pytest.mark.parametrize("text", NO_CONSISTENCY.values(), ids=NO_CONSISTENCY.keys())
+def test_what_is_no_proof_that_a_log_continues(text: str) -> None:
+    assert refusal(consistency_from, text) == "log.format"
+
+
+def test_what_was_seen_of_another_log_does_not_count() -> None:
+    envelope = logged(signed())
+    other = Checkpoint("example.org/other", 4, b"\0" * 32)
+    forked = Checkpoint(LOG_KEY.name, 5, b"\0" * 32)
+    for seen, wanted in ((other, "accept"), (forked, "log.consistency")):
+        trust = replace(LOG_TRUST, seen=(seen,))
+        proof = envelope.log_proofs[0]
+        assert refusal(check_proof, proof, log_entry(envelope), trust, NOW) == wanted

@@ -198,7 +198,9 @@ def with_signatures(
         key_id = hint_of(holder.public) if is_assay else holder.public.id
         raw = holder.sign(signed)
         signatures.setdefault(raw, EnvelopeSignature(raw, key_id))
-    return replace(envelope, signatures=tuple(signatures.values()), log_proofs=())
+    return replace(
+        envelope, signatures=tuple(signatures.values()), log_proofs=(), log_consistency=()
+    )
 
 
 def with_time_stamps(envelope: Envelope, authority: str) -> Envelope:

@@ -52,15 +52,20 @@ from affidavit.seal.statement import (
     statement_from,
 )
 from affidavit.seal.transparency import (
+    CONSISTENCY_START,
     COSIGNATURE,
     LOG_SIGNATURE,
     PROOF_HEADER,
+    Checkpoint,
     LoggedEntry,
     LogTrust,
     NoteKey,
     check_proof,
+    consistency_from,
     note_key_from,
     proof_from,
+    require_continues,
+    signed_checkpoint_from,
 )
 from affidavit.seal.verification import VerifiedInput
 
@@ -87,7 +92,7 @@ def kind_of_file(path: Path) -> VerifiableKind:
         head = stream.peek(_PEEKED_BYTES)[:_PEEKED_BYTES]
     if head.startswith(GZIP_MAGIC):
         return VerifiableKind.BUNDLE
-    if head.startswith(PROOF_HEADER.encode()):
+    if head.startswith((PROOF_HEADER.encode(), CONSISTENCY_START.encode())):
         return VerifiableKind.LOG_PROOF
     if path.suffix.lower() in LINE_ENDINGS or path.stat().st_size > DOCUMENT_LIMITS.max_bytes:
         return VerifiableKind.RECEIPT
@@ -124,11 +129,12 @@ class AttestationFile(Struct, frozen=True, kw_only=True):
         """Read the envelope, with everything that stands in other files."""
         found = read_envelope(self.path)
         stamps = tuple(map(detached_token, self.time_stamps))
-        proofs = tuple(map(_proof_text, self.proofs))
+        continuing, proofs = proofs_in(self.proofs)
         return replace(
             found,
             time_stamps=(*found.time_stamps, *stamps),
             log_proofs=(*found.log_proofs, *proofs),
+            log_consistency=(*found.log_consistency, *continuing),
         )
 
     def subject_path(self, statement: Statement) -> Path:
@@ -165,24 +171,35 @@ def envelope_from_document(value: JsonValue) -> Envelope:
     return replace(envelope, time_stamps=tuple(map(token_from_file, responses)))
 
 
+def proofs_in(paths: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the proofs of files: that a log continues, and that an entry is in it."""
+    texts = tuple(map(_proof_text, paths))
+    continuing = tuple(text for text in texts if text.startswith(CONSISTENCY_START))
+    return continuing, tuple(text for text in texts if not text.startswith(CONSISTENCY_START))
+
+
 def _proof_text(path: Path) -> str:
     return read_bounded(path, DOCUMENT_LIMITS.max_bytes).decode("utf-8", "replace")
 
 
-class AttestationVerifier(Struct, frozen=True):
-    """Verifies attestations at one time; `packs` are at hand besides the built-in ones."""
+class AttestationVerifier(Struct, frozen=True, kw_only=True):
+    """Verifies attestations at one time; `packs` are at hand besides the built-in ones.
+
+    `jobs` processes share the work on a large bundle.
+    """
 
     trust: AttestationTrust
     at: datetime
     packs: tuple[Pack, ...] = ()
     limits: BundleLimits = DEFAULT_LIMITS
+    jobs: int = 1
 
     def verify(self, file: AttestationFile) -> VerifiedAttestation:
         """Verify one attestation; a file that is none is an outcome, too."""
 
         def read(statement: Statement) -> SubjectSummary:
             reading = reading_of(statement, self.packs, self.limits)
-            return read_subject(file.subject_path(statement), reading)
+            return read_subject(file.subject_path(statement), reading, self.jobs)
 
         verification = verify_attestation(file.envelope, self.trust, self.at, read)
         return VerifiedInput("attestation", str(file.path), verification)
@@ -202,14 +219,51 @@ def require_statement(
     require_predicate(statement, summary)
 
 
-def check_log_proof(path: Path, trust: LogTrust, at: datetime) -> LoggedEntry:
-    """Return what a proof by itself shows: that the entry that it carries is in the log."""
+class ContinuedLog(Struct, frozen=True):
+    """What a proof shows of a log: it continues the entries that were seen of it."""
+
+    origin: str
+    seen: int
+    size: int
+
+
+def check_log_proof(
+    path: Path, trust: LogTrust, at: datetime, proofs: Sequence[Path] = ()
+) -> LoggedEntry | ContinuedLog:
+    """Return what a proof by itself shows: that the log has its entry, or continues."""
     try:
         text = _proof_text(path)
+        if text.startswith(CONSISTENCY_START):
+            return _check_continued(text, trust)
         entry = proof_from(text).entry
         if entry is None:
             raise AffidavitError(faults.LOG_BINDING, problem="the proof does not carry its entry")
-        return check_proof(text, entry, trust, at)
+        return check_proof(text, entry, trust, at, proofs_in(proofs)[0])
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
+
+
+def _check_continued(text: str, trust: LogTrust) -> ContinuedLog:
+    _, new = signed_checkpoint_from(consistency_from(text).checkpoint, trust.keys)
+    kept = [seen for seen in trust.seen if seen.origin == new.origin]
+    if not kept:
+        problem = "you name no checkpoint that you kept"
+        raise AffidavitError(faults.LOG_UNPROVED, seen="earlier", problem=problem)
+    for seen in kept:
+        require_continues(seen, new, (text,), trust.keys)
+    return ContinuedLog(new.origin, kept[-1].size, new.size)
+
+
+def trust_with_seen(trust: LogTrust | None, since: Sequence[Path]) -> LogTrust | None:
+    """Return the trust in logs with checkpoints that the verifier kept."""
+    if trust is None or not since:
+        return trust
+    return replace(trust, seen=tuple(_kept_checkpoint(path, trust.keys) for path in since))
+
+
+def _kept_checkpoint(path: Path, keys: Sequence[NoteKey]) -> Checkpoint:
+    try:
+        return signed_checkpoint_from(_proof_text(path), keys)[1]
     except AffidavitError as error:
         raise error.at(file=str(path)) from None
 
@@ -298,7 +352,11 @@ def trust_from_policy(path: Path) -> AttestationTrust:
             else stamp_trust([path.parent / each for each in stamp.roots], stamp.policy)
         ),
         stamp_required=stamp is not None and stamp.required,
-        log=None if log is None else log_trust(log.keys, log.witnesses, log.witness_threshold),
+        log=(
+            None
+            if log is None
+            else log_trust(log.keys, log.witnesses, log.witness_threshold, path.parent)
+        ),
         log_required=log is not None and log.required,
         required=Requirements(
             predicate_types=tuple(map(predicate_type_named, require.predicates)),
@@ -336,20 +394,29 @@ def _windows(policy: TrustPolicyV1, groups: Sequence[TrustedKeys]) -> dict[bytes
     return found
 
 
-def log_trust(keys: Sequence[str], witnesses: Sequence[str] = (), threshold: int = 0) -> LogTrust:
-    """Return the logs and witnesses to trust; each key is a text, or `@FILE` that holds one."""
+def log_trust(
+    keys: Sequence[str],
+    witnesses: Sequence[str] = (),
+    threshold: int = 0,
+    folder: Path = Path(),
+) -> LogTrust:
+    """Return the logs and witnesses to trust.
+
+    Each key is a text, or `@FILE` that holds one, relative to the folder.
+    """
     if not keys or not 0 <= threshold <= len(witnesses):
         raise AffidavitError(faults.POLICY_THRESHOLD, found=threshold, what="the log")
     return LogTrust(
-        tuple(_note_key(text, LOG_SIGNATURE) for text in keys),
-        tuple(_note_key(text, COSIGNATURE) for text in witnesses),
+        tuple(_note_key(text, LOG_SIGNATURE, folder) for text in keys),
+        tuple(_note_key(text, COSIGNATURE, folder) for text in witnesses),
         threshold,
     )
 
 
-def _note_key(text: str, kind: int) -> NoteKey:
+def _note_key(text: str, kind: int, folder: Path) -> NoteKey:
     if text.startswith("@"):
-        text = read_bounded(text[1:], DOCUMENT_LIMITS.max_bytes).decode("utf-8", "replace")
+        raw = read_bounded(folder / text[1:], DOCUMENT_LIMITS.max_bytes)
+        text = raw.decode("utf-8", "replace")
     return note_key_from(text, kind)
 
 

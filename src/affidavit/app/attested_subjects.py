@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from affidavit.app.bundle_packs import ManifestPacks, packs_block
 from affidavit.app.bundle_replay import NotReplayableError, gate_differences
-from affidavit.app.bundles import error_in_bundle
+from affidavit.app.bundles import error_in_bundle, sharing_between
 from affidavit.app.lint import closure_report
 from affidavit.app.pack_files import find_pack, pack_folder
 from affidavit.base.canonical import jcs
@@ -151,13 +151,16 @@ def _wanted_packs(statement: Statement) -> tuple[WantedPack, ...]:
     return tuple(WantedPack(one.name, f"sha256:{one.digest.get('sha256')}") for one in listed)
 
 
-def read_subject(path: Path, reading: SubjectReading) -> SubjectSummary:
-    """Return everything that an attestation may say about a file; raise if it does not hold."""
+def read_subject(path: Path, reading: SubjectReading, jobs: int = 1) -> SubjectSummary:
+    """Return everything that an attestation may say about a file; raise if it does not hold.
+
+    `jobs` processes share the work on a large bundle.
+    """
     with open_to_read(path) as stream:
         magic = stream.peek(len(GZIP_MAGIC))[: len(GZIP_MAGIC)]
         try:
             if magic == GZIP_MAGIC:
-                return _bundle(path.name, stream, reading)
+                return _bundle(path.name, stream, reading, jobs)
             return _document(path.name, stream, reading)
         except AffidavitError as error:
             raise error_in_bundle(path, error).at(file=str(path)) from None
@@ -189,9 +192,9 @@ def digests_of(data: bytes, algorithms: Iterable[str]) -> dict[str, str]:
     return {name: hashlib.new(name, data).hexdigest() for name in algorithms}
 
 
-def _bundle(name: str, opened: IO[bytes], reading: SubjectReading) -> SubjectSummary:
+def _bundle(name: str, opened: IO[bytes], reading: SubjectReading, jobs: int) -> SubjectSummary:
     stream = DigestingStream(opened, reading.algorithms)
-    reader = read_bundle(stream, reading.limits)
+    reader = read_bundle(stream, reading.limits, run=sharing_between(jobs))
     manifest = reader.manifest
     packs = _packs_of(manifest, reading)
     lint = LintPass(packs, manifest.value)

@@ -380,7 +380,7 @@ def prove_event(
     line = b""
     with open_bundle(path, limits) as reader:
         for lines in reader.lines():
-            leaves += b"".join(leaves_of(leaf_prefixed_lines(lines.text)))
+            leaves += leaves_of(leaf_prefixed_lines(lines.text))
             for number, each in lines.each():
                 if number == event + 1:
                     line = each

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -35,6 +36,7 @@ from affidavit.seal.bundle.manifest import (
 from affidavit.seal.bundle.reader import (
     BundleReader,
     BundleVerification,
+    RunBatches,
     read_bundle,
     verify_bundle,
 )
@@ -213,6 +215,7 @@ def verify_opened(
     limits: BundleLimits = DEFAULT_LIMITS,
     manifest_digest: str | None = None,
     packs: Sequence[Pack] = (),
+    jobs: int = 1,
 ) -> BundleVerification:
     """Verify a bundle from its bytes, and run the packs that its manifest names, if at hand."""
 
@@ -222,7 +225,18 @@ def verify_opened(
             return None
         return ManifestPacks(manifest, packs, pack_folder())
 
-    return verify_bundle(stream, limits, manifest_digest=manifest_digest, packs=checker)
+    return verify_bundle(
+        stream, limits, manifest_digest=manifest_digest, packs=checker, run=sharing_between(jobs)
+    )
+
+
+def sharing_between(jobs: int) -> RunBatches | None:
+    """Return what shares the work on the events of a bundle between processes; None for one."""
+    if jobs <= 1:
+        return None
+    from affidavit.engine.local import map_in_processes
+
+    return partial(map_in_processes, jobs=jobs)
 
 
 VerifiedBundle: TypeAlias = VerifiedInput[BundleVerification]
@@ -241,17 +255,19 @@ def verify_files(
     *,
     manifest_digest: str | None = None,
     packs: Sequence[Pack] = (),
+    jobs: int = 1,
 ) -> Iterator[BundleOutcome]:
     """Verify each bundle; one that cannot be opened is an outcome too.
 
-    `packs` are at hand besides the built-in ones and those of the config folder.
+    `packs` are at hand besides the built-in ones and those of the config folder. `jobs` processes
+    share the work on one large bundle.
     """
     for path in paths:
         name = shown_name(path)
         try:
             with bundle_stream(path) as stream:
                 yield VerifiedInput(
-                    "bundle", name, verify_opened(stream, limits, manifest_digest, packs)
+                    "bundle", name, verify_opened(stream, limits, manifest_digest, packs, jobs)
                 )
         except AffidavitError as error:
             yield UnreadableInput("bundle", name, error_in_bundle(path, error))

@@ -19,6 +19,7 @@ from affidavit.seal.transparency import (
     COSIGNATURE,
     LOG_SIGNATURE,
     Checkpoint,
+    ConsistencyProof,
     LogProof,
     NoteKey,
     SignedNote,
@@ -81,26 +82,30 @@ class LoggedFile(Struct, frozen=True):
 
 
 def append_files(
-    folder: Path, paths: Sequence[Path], holder: KeyHolder
+    folder: Path, paths: Sequence[Path], holder: KeyHolder, since: Sequence[Path] = ()
 ) -> tuple[LogState, tuple[LoggedFile, ...]]:
     """Append envelopes, and put the proof into each file. One that is in the log is proved again.
 
+    `since` are checkpoints that others kept: the proof that the log continues them goes along.
     The files are written after the log: a crash between leaves entries that `prove` finds.
     """
     log = open_log_of(folder, holder)
     envelopes = [(path, _envelope_for_proof(path)) for path in paths]
     _, before = log.checkpoint()
+    kept = [(path, _kept_checkpoint(path, log.key)) for path in since]
     known = {entry: index for index, entry in enumerate(log.entries(before.size))}
     entries = dict.fromkeys(log_entry(envelope) for _, envelope in envelopes)
     added = [entry for entry in entries if entry not in known]
     note, checkpoint = log.append(added, holder.sign) if added else log.checkpoint()
     # Others may have appended meanwhile, so the place follows from the new size.
     known |= {entry: index for index, entry in enumerate(added, checkpoint.size - len(added))}
+    continuing = tuple(_continuing(log, old, note, checkpoint, path).text for path, old in kept)
     logged = []
     for path, envelope in envelopes:
         entry = log_entry(envelope)
         proof = _proof(log, note, checkpoint, known[entry], entry)
-        write_atomically(path, envelope_bytes(with_proof(envelope, proof, checkpoint.origin)))
+        proved = with_proof(envelope, proof, checkpoint.origin)
+        write_atomically(path, envelope_bytes(replace(proved, log_consistency=continuing)))
         logged.append(LoggedFile(str(path), known[entry]))
     return _state(log.key, checkpoint), tuple(logged)
 
@@ -138,22 +143,38 @@ def _proof(
     return LogProof(index=index, path=path, checkpoint=note.text, entry=entry)
 
 
-def check_log(folder: Path, key: NoteKey, since: Sequence[Path] = ()) -> LogState:
-    """Compute a log again from its entries; `since` are checkpoints that it has to continue."""
+def prove_continues(folder: Path, since: Path, key: NoteKey) -> ConsistencyProof:
+    """Return the proof that a log continues a checkpoint; raise if it does not."""
     log = TileLog(folder, key)
-    _, checkpoint = log.check()
-    for path in since:
-        _require_continues(log, checkpoint, path)
-    return _state(key, checkpoint)
+    note, checkpoint = log.checkpoint()
+    return _continuing(log, _kept_checkpoint(since, key), note, checkpoint, since)
 
 
-def _require_continues(log: TileLog, new: Checkpoint, path: Path) -> None:
+def _kept_checkpoint(path: Path, key: NoteKey) -> Checkpoint:
     try:
-        _, old = signed_checkpoint_from(_text(path), (log.key,))
+        return signed_checkpoint_from(_text(path), (key,))[1]
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
+
+
+def _continuing(
+    log: TileLog, old: Checkpoint, note: SignedNote, new: Checkpoint, path: Path
+) -> ConsistencyProof:
+    try:
         steps = () if old.size > new.size else _steps_between(log, old, new)
         require_consistent(old, new, steps)
     except AffidavitError as error:
         raise error.at(file=str(path)) from None
+    return ConsistencyProof(old.size, steps, note.text)
+
+
+def check_log(folder: Path, key: NoteKey, since: Sequence[Path] = ()) -> LogState:
+    """Compute a log again from its entries; `since` are checkpoints that it has to continue."""
+    log = TileLog(folder, key)
+    note, checkpoint = log.check()
+    for path in since:
+        _continuing(log, _kept_checkpoint(path, key), note, checkpoint, path)
+    return _state(key, checkpoint)
 
 
 def _steps_between(log: TileLog, old: Checkpoint, new: Checkpoint) -> tuple[bytes, ...]:
@@ -172,7 +193,7 @@ def cosign_log(
 
     def change(note: SignedNote, checkpoint: Checkpoint) -> SignedNote:
         if may_exist(seen):
-            _require_continues(log, checkpoint, seen)
+            _continuing(log, _kept_checkpoint(seen, key), note, checkpoint, seen)
         cosigned = cosign_checkpoint(note, own, at, holder.sign)
         write_atomically(seen, note.text.encode())
         return cosigned

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.cli.command import (
@@ -229,6 +230,7 @@ class VerifyOptions(Struct, frozen=True, kw_only=True):
     threshold: int
     log_keys: tuple[str, ...]
     proofs: tuple[Path, ...]
+    since: tuple[Path, ...]
     pack_names: tuple[str, ...]
     root: str | None
     keys: tuple[Path, ...]
@@ -237,14 +239,16 @@ class VerifyOptions(Struct, frozen=True, kw_only=True):
     time_stamp: Path | None
     stamp_required: bool
     at: str | None
+    jobs: int
+    limits: str | None
     project: Path
 
 
 # Which of them decide on what is no attestation.
 _USED_OPTIONS: Final = {
-    "bundle": ("pack_names",),
-    "event_proof": ("subject", "root"),
-    "log_proof": ("log_keys", "at"),
+    "bundle": ("pack_names", "jobs", "limits"),
+    "event_proof": ("subject", "root", "jobs"),
+    "log_proof": ("log_keys", "proofs", "since", "at", "jobs"),
 }
 
 
@@ -280,12 +284,19 @@ def other_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="A proof of a log in a file of its own. Repeatable.",
         ),
         click.option(
+            "--since",
+            multiple=True,
+            type=path,
+            help="A checkpoint that you kept, which the log has to continue. Repeatable.",
+        ),
+        click.option(
             "--pack",
             "pack_names",
             multiple=True,
             help="A pack of your own that an attestation or a manifest names. Repeatable.",
         ),
         click.option("--root", help="The Merkle root that you trust, for the proof of an event."),
+        limits_option,
     ):
         function = option(function)
     return function
@@ -336,12 +347,18 @@ def verify_other(
             return _verify_log_proofs(terminal, paths, options)
 
 
+def note_own_keys(terminal: Terminal, registry: Path) -> None:
+    """Say that nobody named keys, so that a verification is not taken for more than it is."""
+    terminal.note(f"trusting this project's own keys ({registry}); --keys names others")
+
+
 def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: VerifyOptions) -> Exit:
     from affidavit.app.attestation_checks import (
         AttestationFile,
         AttestationVerifier,
         trust_from_options,
         trust_from_policy,
+        trust_with_seen,
     )
     from affidavit.app.clock import datetime_of
     from affidavit.app.verify import key_files
@@ -354,8 +371,11 @@ def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: Ver
         )
         trust = trust_from_policy(options.policy)
     else:
+        trusted = key_files(options.keys, options.project)
+        if not options.keys:
+            note_own_keys(terminal, trusted[0])
         trust = trust_from_options(
-            key_files(options.keys, options.project),
+            trusted,
             options.threshold,
             options.tsa_roots,
             options.tsa_policy,
@@ -364,8 +384,15 @@ def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: Ver
         )
     if len(paths) > 1 and (options.subject or options.time_stamp or options.proofs):
         raise click.UsageError("--subject, --time-stamp and --proof belong to one attestation")
+    if options.since and trust.log is None:
+        raise click.UsageError("--since needs the key of the log: --log-key, or a policy with one")
+    trust = replace(trust, log=trust_with_seen(trust.log, options.since))
     verifier = AttestationVerifier(
-        trust, datetime_of(options.at), applied_packs(options.pack_names)
+        trust=trust,
+        at=datetime_of(options.at),
+        packs=applied_packs(options.pack_names),
+        limits=limits_from_option(options.limits),
+        jobs=options.jobs,
     )
     outcomes = [
         verifier.verify(
@@ -389,7 +416,14 @@ def _verify_bundles(terminal: Terminal, paths: Sequence[Path], options: VerifyOp
     from affidavit.app.bundles import require_readable, verify_files
     from affidavit.reports.verification_text import bundles_as_json, bundles_text
 
-    outcomes = tuple(verify_files(paths, packs=applied_packs(options.pack_names)))
+    outcomes = tuple(
+        verify_files(
+            paths,
+            limits_from_option(options.limits),
+            packs=applied_packs(options.pack_names),
+            jobs=options.jobs,
+        )
+    )
     require_readable(outcomes)
     if terminal.json:
         terminal.print_json(bundles_as_json(outcomes))
@@ -399,16 +433,27 @@ def _verify_bundles(terminal: Terminal, paths: Sequence[Path], options: VerifyOp
 
 
 def _verify_log_proofs(terminal: Terminal, paths: Sequence[Path], options: VerifyOptions) -> Exit:
-    from affidavit.app.attestation_checks import check_log_proof, log_trust
+    from affidavit.app.attestation_checks import (
+        ContinuedLog,
+        check_log_proof,
+        log_trust,
+        trust_with_seen,
+    )
     from affidavit.app.clock import datetime_of
 
     if not options.log_keys:
         raise click.UsageError("the proof of a log needs --log-key, the key of the log")
-    trust = log_trust(options.log_keys)
-    found = [check_log_proof(path, trust, datetime_of(options.at)) for path in paths]
+    named = log_trust(options.log_keys)
+    trust, at = trust_with_seen(named, options.since) or named, datetime_of(options.at)
+    found = [check_log_proof(path, trust, at, options.proofs) for path in paths]
     if terminal.json:
         terminal.print_json({"valid": True, "exit": 0, "proofs": found})
     else:
         for path, each in zip(paths, found, strict=True):
-            terminal.print(f"{path}: entry {each.index} of {each.size} in {each.origin}")
+            shown = (
+                f"{each.size} entries of {each.origin} continue the {each.seen} that you saw"
+                if isinstance(each, ContinuedLog)
+                else f"entry {each.index} of {each.size} in {each.origin}"
+            )
+            terminal.print(f"{path}: {shown}")
     return Exit.YES

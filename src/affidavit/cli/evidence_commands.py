@@ -11,7 +11,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import bundles as faults
 from affidavit.base.text import excerpt
-from affidavit.cli.command import command, require_output_paths
+from affidavit.cli.command import command, jobs_option, require_output_paths
 from affidavit.cli.commands import Example
 from affidavit.cli.gate_options import GatedCommand, gates_option
 from affidavit.cli.program import reject_options
@@ -233,12 +233,14 @@ def import_evidence(
     help="A pack of your own that a manifest names, to run it again. Repeatable.",
 )
 @limits_option
+@jobs_option("How many processes share the work on a large bundle.")
 def verify(
     terminal: Terminal,
     bundles: tuple[Path, ...],
     manifest_digest: str | None,
     pack_names: tuple[str, ...],
     limits: str | None,
+    jobs: int,
 ) -> Exit:
     """Verify evidence bundles offline step by step.
 
@@ -264,6 +266,7 @@ def verify(
         limits_from_option(limits),
         manifest_digest=manifest_digest,
         packs=applied_packs(pack_names),
+        jobs=jobs,
     )
     outcomes = tuple(
         each if len(files) == 1 else terminal.progress(each, "Verifying bundles", len(files))

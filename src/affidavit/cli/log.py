@@ -92,16 +92,28 @@ def init(
     type=click.Path(path_type=Path),
     help="Attestations. A proof is added to each file; signatures and statement stay.",
 )
+@click.option(
+    "--since",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A checkpoint that others kept; the proof that the log continues it goes along."
+    " Repeatable.",
+)
 @keeper_option
 @existing_project_option
 def append(
-    terminal: Terminal, log: Path, envelopes: tuple[Path, ...], key: str | None, project: Path
+    terminal: Terminal,
+    log: Path,
+    envelopes: tuple[Path, ...],
+    since: tuple[Path, ...],
+    key: str | None,
+    project: Path,
 ) -> Exit:
     """Append attestations to a log."""
     from affidavit.app.transparency_log import append_files
 
     (holder,) = key_holders([] if key is None else [key], project)
-    state, logged = append_files(log, envelopes, holder)
+    state, logged = append_files(log, envelopes, holder, since)
     if terminal.json:
         terminal.print_json({"log": state, "entries": logged})
         return Exit.YES
@@ -116,32 +128,61 @@ def append(
             "affidavit log prove log run.tar.gz.dsse.json --log-key @log.key -o run.tlog-proof",
             "a proof as a file of its own",
         ),
+        Example(
+            "affidavit log prove log --since kept.checkpoint --log-key @log.key -o log.continues",
+            "that it continues what somebody saw",
+        ),
     ),
-    exits={Exit.YES: "it is in the log", Exit.TAMPERED: "the log was rewritten"},
+    exits={Exit.YES: "it is in the log, or the log continues", Exit.TAMPERED: "it was rewritten"},
 )
 @log_argument
-@click.argument("envelope", type=click.Path(path_type=Path), help="The attestation.")
+@click.argument(
+    "envelope", required=False, type=click.Path(path_type=Path), help="The attestation."
+)
 @log_key_option
+@click.option(
+    "--since",
+    type=click.Path(path_type=Path),
+    help="Instead of an attestation, a checkpoint that somebody kept.",
+)
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The file for the proof.")
-def prove(terminal: Terminal, log: Path, envelope: Path, log_key: str, output: Path | None) -> Exit:
-    """Prove that an attestation is in a log.
+def prove(
+    terminal: Terminal,
+    log: Path,
+    envelope: Path | None,
+    log_key: str,
+    since: Path | None,
+    output: Path | None,
+) -> Exit:
+    """Prove what is in a log, or that it continues.
 
-    The proof (C2SP tlog-proof) has the newest checkpoint with its cosignatures.
+    The proof (C2SP tlog-proof, or the one that its witnesses are sent) has the newest checkpoint
+    with its cosignatures.
     """
-    from affidavit.app.transparency_log import prove_file
+    from affidavit.app.transparency_log import prove_continues, prove_file
     from affidavit.base.files import write_atomically
 
-    require_output_paths([output], [envelope])
-    proof = prove_file(log, envelope, _log_key(log_key))
+    if (envelope is None) == (since is None):
+        raise click.UsageError("name an attestation or --since, one of them")
+    named = envelope or since
+    require_output_paths([output], [named])
+    said: dict[str, object]
+    if envelope is not None:
+        entry = prove_file(log, envelope, _log_key(log_key))
+        text, said, shown = entry.text, {"index": entry.index}, f"is entry {entry.index}"
+    else:
+        continued = prove_continues(log, Path(str(since)), _log_key(log_key))
+        text, said = continued.text, {"since": continued.old}
+        shown = f"is continued: its {continued.old} entries are the first of the log"
     if output is not None:
-        write_atomically(output, proof.text.encode())
+        write_atomically(output, text.encode())
         terminal.note(f"wrote {output}")
     if terminal.json:
-        terminal.print_json({"index": proof.index, "proof": proof.text})
+        terminal.print_json({**said, "proof": text})
     elif output is None:
-        terminal.print(proof.text.rstrip("\n"))
+        terminal.print(text.rstrip("\n"))
     else:
-        terminal.print(f"{envelope} is entry {proof.index}")
+        terminal.print(f"{named} {shown}")
     return Exit.YES
 
 

@@ -9,7 +9,13 @@ import click
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, worst_exit
-from affidavit.cli.attest import VerifyOptions, find_other_kind, other_options, verify_other
+from affidavit.cli.attest import (
+    VerifyOptions,
+    find_other_kind,
+    note_own_keys,
+    other_options,
+    verify_other,
+)
 from affidavit.cli.command import (
     STDIN_NAME,
     STDIN_PATH,
@@ -57,6 +63,10 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
         Example(
             "affidavit verify run.tar.gz.dsse.json --policy release.toml",
             "an attestation, before a release",
+        ),
+        Example(
+            "affidavit verify big.tar.gz -j 2 --limits '{\"max_events\": 1000000}'",
+            "a large bundle, by two processes",
         ),
     ),
     exits={
@@ -111,8 +121,10 @@ def verify(
     threshold: int,
     log_keys: tuple[str, ...],
     proofs: tuple[Path, ...],
+    since: tuple[Path, ...],
     pack_names: tuple[str, ...],
     root: str | None,
+    limits: str | None,
     keys: tuple[Path, ...],
     tsa_roots: tuple[Path, ...],
     tsa_policy: str | None,
@@ -158,6 +170,7 @@ def verify(
             threshold=threshold,
             log_keys=log_keys,
             proofs=proofs,
+            since=since,
             pack_names=pack_names,
             root=root,
             keys=keys,
@@ -166,12 +179,15 @@ def verify(
             time_stamp=time_stamp,
             stamp_required=stamp_required,
             at=at,
+            jobs=jobs,
+            limits=limits,
             project=project,
         )
         return verify_other(terminal, kind, receipts, options)
     reject_options(
         "is for attestations, bundles and proofs",
-        *("policy", "subject", "threshold", "log_keys", "proofs", "pack_names", "root"),
+        *("policy", "subject", "threshold", "log_keys", "proofs", "since", "pack_names"),
+        *("root", "limits"),
     )
     try:
         trusted = key_files(keys, project)
@@ -191,7 +207,7 @@ def verify(
     require_receipts(outcomes)
     sets = linked_sets_of(outcomes)
     if not keys:
-        terminal.note(f"trusting this project's own keys ({trusted[0]}); --keys names others")
+        note_own_keys(terminal, trusted[0])
     if terminal.json:
         terminal.print_json(receipts_as_json(outcomes, sets, trusted))
     else:

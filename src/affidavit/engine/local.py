@@ -67,6 +67,17 @@ def run_with_shared(
         gc.unfreeze()
 
 
+def map_in_processes(
+    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+) -> Iterator[Result]:
+    """Yield the result of each item, in order, from processes that start as fast as possible."""
+    return run_with_shared(work, _call, items, jobs)
+
+
+def _call(work: Callable[[Item], Result], item: Item) -> Result:
+    return work(item)
+
+
 def _fastest_context() -> "BaseContext":
     import multiprocessing
 

@@ -360,10 +360,14 @@ def _check_log(
     # The newest proof is the last. Every one has to hold, except those of logs that nobody named.
     entry, log = log_entry(envelope), trust.log
     known = [text for text in envelope.log_proofs if is_proof_of(text, log.keys)]
-    found = [check_proof(text, entry, log, at) for text in known or envelope.log_proofs][-1]
+    found = [
+        check_proof(text, entry, log, at, envelope.log_consistency)
+        for text in known or envelope.log_proofs
+    ][-1]
     progress.log = found
     seen = f", seen by {', '.join(found.witnesses)}" if found.witnesses else ""
-    progress.passed(step, f"entry {found.index} of {found.size} in {found.origin}{seen}")
+    continued = f", continues the {log.seen[-1].size} that you saw" if log.seen else ""
+    progress.passed(step, f"entry {found.index} of {found.size} in {found.origin}{continued}{seen}")
 
 
 def _check_requirements(

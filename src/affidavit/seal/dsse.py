@@ -33,6 +33,7 @@ from affidavit.seal.keys import PublicKey
 
 EXTRAS: Final = "x-affidavit"
 SIGNATURE_BYTES: Final = 64
+_PROOF_LISTS: Final = ("log_proofs", "log_consistency")
 
 
 class EnvelopeSignature(msgspec.Struct, frozen=True):
@@ -50,6 +51,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     signatures: tuple[EnvelopeSignature, ...]
     time_stamps: tuple[bytes, ...] = ()
     log_proofs: tuple[str, ...] = ()
+    log_consistency: tuple[str, ...] = ()
 
     @property
     def signed(self) -> bytes:
@@ -76,8 +78,9 @@ def envelope_as_wire(envelope: Envelope) -> dict[str, JsonValue]:
     extras: dict[str, JsonValue] = {}
     if envelope.time_stamps:
         extras["time_stamps"] = [to_base64(token) for token in envelope.time_stamps]
-    if envelope.log_proofs:
-        extras["log_proofs"] = list(envelope.log_proofs)
+    for name in _PROOF_LISTS:
+        if listed := getattr(envelope, name):
+            extras[name] = list(listed)
     return {**_core(envelope), **({EXTRAS: extras} if extras else {})}
 
 
@@ -125,13 +128,15 @@ def envelope_from(value: JsonValue) -> Envelope:
     signatures = tuple(_signature(each) for each in listed)
     if not signatures:
         raise AffidavitError(faults.DSSE_NO_SIGNATURE)
-    stamps, proofs = _extras(value.get(EXTRAS, {}))
+    extras = value.get(EXTRAS, {})
+    stamps = tuple(_decoded(each, "a time stamp") for each in _listed(extras, "time_stamps"))
+    proofs = {name: _texts(_listed(extras, name)) for name in _PROOF_LISTS}
     return Envelope(
         payload_type=payload_type,
         payload=payload,
         signatures=signatures,
         time_stamps=stamps,
-        log_proofs=proofs,
+        **proofs,
     )
 
 
@@ -152,15 +157,18 @@ def _signature(value: JsonValue) -> EnvelopeSignature:
     return EnvelopeSignature(_decoded(value.get("sig"), "a signature"), key_id or None)
 
 
-def _extras(value: JsonValue) -> tuple[tuple[bytes, ...], tuple[str, ...]]:
-    stamps = value.get("time_stamps", []) if isinstance(value, dict) else None
-    proofs = value.get("log_proofs", []) if isinstance(value, dict) else None
-    if not isinstance(stamps, list) or not isinstance(proofs, list):
-        raise _malformed(f"{EXTRAS} is not {{time_stamps: [], log_proofs: []}}")
-    texts = tuple(each for each in proofs if isinstance(each, str))
-    if len(texts) != len(proofs):
+def _listed(extras: JsonValue, name: str) -> list[JsonValue]:
+    found = extras.get(name, []) if isinstance(extras, dict) else None
+    if not isinstance(found, list):
+        raise _malformed(f"{EXTRAS}.{name} is not a list")
+    return found
+
+
+def _texts(listed: list[JsonValue]) -> tuple[str, ...]:
+    texts = tuple(each for each in listed if isinstance(each, str))
+    if len(texts) != len(listed):
         raise _malformed("a log proof is not a text")
-    return tuple(_decoded(each, "a time stamp") for each in stamps), texts
+    return texts
 
 
 def _decoded(text: JsonValue, what: str) -> bytes:

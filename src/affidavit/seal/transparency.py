@@ -38,6 +38,7 @@ Sign = Callable[[bytes], bytes]
 LOG_SIGNATURE: Final = 1
 COSIGNATURE: Final = 4
 PROOF_HEADER: Final = "c2sp.org/tlog-proof@v1"
+CONSISTENCY_START: Final = "old "
 _DASH: Final = "\N{EM DASH}"
 _KEY_ID_BYTES: Final = 4
 _TIME_BYTES: Final = 8
@@ -227,19 +228,73 @@ def proof_from(text: str) -> LogProof:
     number = lines.pop(0).removeprefix("index ") if lines else ""
     if not _NUMBER.fullmatch(number):
         raise _malformed(what, "it has no index")
+    path = _path_from(lines, what)
+    return LogProof(index=int(number), path=path, checkpoint=checkpoint, entry=entry)
+
+
+class ConsistencyProof(Struct, frozen=True):
+    """A proof that a log only appended since it had `old` entries, with its newer checkpoint.
+
+    Origin of the text: C2SP's tlog-witness, the body of `add-checkpoint`.
+    """
+
+    old: int
+    path: tuple[bytes, ...]
+    checkpoint: str
+
+    @property
+    def text(self) -> str:
+        """The proof as a file."""
+        path = "".join(f"{to_base64(node)}\n" for node in self.path)
+        return f"{CONSISTENCY_START}{self.old}\n{path}\n{self.checkpoint}"
+
+
+def consistency_from(text: str) -> ConsistencyProof:
+    """Return a proof; raise if it is not in the format."""
+    head, blank, checkpoint = text.partition("\n\n")
+    first, *lines = head.split("\n")
+    what, number = "proof that a log continues", first.removeprefix(CONSISTENCY_START)
+    if not blank or number == first or not _NUMBER.fullmatch(number):
+        raise _malformed(what, "it does not begin with the older size")
+    return ConsistencyProof(int(number), _path_from(lines, what), checkpoint)
+
+
+def _path_from(lines: Iterable[str], what: str) -> tuple[bytes, ...]:
     path = tuple(map(find_base64, lines))
     nodes = tuple(node for node in path if node is not None and len(node) == DIGEST_BYTES)
     if len(nodes) != len(path):
         raise _malformed(what, "a line of its path is not a digest")
-    return LogProof(index=int(number), path=nodes, checkpoint=checkpoint, entry=entry)
+    return nodes
+
+
+def require_continues(
+    seen: Checkpoint, new: Checkpoint, proofs: Iterable[str], keys: Iterable[NoteKey]
+) -> None:
+    """Raise unless a log continues what was seen of it; `proofs` are those at hand."""
+    if seen.size == new.size:
+        require_consistent(seen, new, ())
+        return
+    named = tuple(keys)
+    for proof in map(consistency_from, proofs):
+        if proof.old == seen.size and seen.size < new.size:
+            _, found = signed_checkpoint_from(proof.checkpoint, named)
+            if found == new:
+                require_consistent(seen, new, proof.path)
+                return
+    problem = f"there is no proof from there to the {new.size} of its checkpoint"
+    raise AffidavitError(faults.LOG_UNPROVED, seen=seen.size, problem=problem)
 
 
 class LogTrust(Struct, frozen=True):
-    """Which logs are trusted, and how many of which witnesses must have seen a checkpoint."""
+    """Which logs are trusted, and how many of which witnesses must have seen a checkpoint.
+
+    `seen` are checkpoints that the verifier kept, which a log of the same name has to continue.
+    """
 
     keys: tuple[NoteKey, ...]
     witnesses: tuple[NoteKey, ...] = ()
     witness_threshold: int = 0
+    seen: tuple[Checkpoint, ...] = ()
 
 
 class LoggedEntry(Struct, frozen=True):
@@ -257,8 +312,13 @@ def is_proof_of(text: str, keys: Iterable[NoteKey]) -> bool:
     return not _NAME.fullmatch(origin) or any(key.name == origin for key in keys)
 
 
-def check_proof(text: str, entry: bytes, trust: LogTrust, at: datetime) -> LoggedEntry:
-    """Return what a proof shows about an entry, or raise the first error."""
+def check_proof(
+    text: str, entry: bytes, trust: LogTrust, at: datetime, continuing: Sequence[str] = ()
+) -> LoggedEntry:
+    """Return what a proof shows about an entry, or raise the first error.
+
+    `continuing` are proofs that a log continues what was seen of it.
+    """
     proof = proof_from(text)
     note, checkpoint = signed_checkpoint_from(proof.checkpoint, trust.keys)
     if proof.entry is not None and proof.entry != entry:
@@ -272,6 +332,9 @@ def check_proof(text: str, entry: bytes, trust: LogTrust, at: datetime) -> Logge
     if len(seen) < trust.witness_threshold:
         wanted = trust.witness_threshold
         raise AffidavitError(faults.LOG_WITNESSES, found=len(seen), wanted=wanted)
+    for kept in trust.seen:
+        if kept.origin == checkpoint.origin:
+            require_continues(kept, checkpoint, continuing, trust.keys)
     return LoggedEntry(checkpoint.origin, proof.index, checkpoint.size, seen)
 
 

@@ -227,6 +227,13 @@ LOG_WITNESSES = Fault(
     "ask witnesses to cosign it with `affidavit log cosign`",
     Exit.NO,
 )
+LOG_UNPROVED = Fault(
+    "AF731",
+    "log.unproved",
+    "nothing shows that the log continues the {seen} entries that you saw: {problem}",
+    "ask whoever keeps the log for `affidavit log prove LOG --since CHECKPOINT`",
+    Exit.UNKNOWN,
+)
 LOG_STATE = Fault("AF727", "log.state", "{problem}", "run `affidavit log check` on it")
 LOG_ENTRY = Fault(
     "AF728",

@@ -7,7 +7,7 @@ class Refused extends Error {
   constructor(code, message) { super(message); this.code = code; }
 }
 const refuse = (code, message) => { throw new Refused(code, message); };
-const UTF8 = new TextEncoder(), TEXT = new TextDecoder("utf-8", { fatal: true });
+const UTF8 = new TextEncoder(), TEXT = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const hexOf = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 const joined = (...parts) => {
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -23,7 +23,11 @@ const sha256 = (bytes) => digest("SHA-256", bytes);
 // `number` makes a value of the text of a number.
 function parseJson(bytes, number = Number) {
   let text;
-  try { text = TEXT.decode(bytes); } catch { refuse("AF021", "the text is not UTF-8"); }
+  const marks = [[0xef, 0xbb, 0xbf], [0xff, 0xfe], [0xfe, 0xff]];
+  if (marks.some((mark) => same(bytes.slice(0, mark.length), mark)) || bytes[0] === 0 || bytes[1] === 0) {
+    refuse("AF021", "the text is stored as UTF-16, UTF-32 or with a byte order mark");
+  }
+  try { text = TEXT.decode(bytes); } catch { refuse("AF022", "the bytes are not UTF-8"); }
   let at = 0;
   const bad = (what, code = "AF020") => refuse(code, `${what} at character ${at}`);
   const space = () => { while (" \t\n\r".includes(text[at]) && at < text.length) at++; };
@@ -76,6 +80,7 @@ function parseJson(bytes, number = Number) {
     const numeral = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
     numeral.lastIndex = at;
     const match = numeral.exec(text);
+    if (!match && /^(?:NaN|-?Infinity)/.test(text.slice(at, at + 9))) bad("a number that is none", "AF025");
     if (!match) bad("this is not JSON");
     at = numeral.lastIndex;
     const found = Number(match[0]);
@@ -217,20 +222,59 @@ async function readKeys(bytes) {
   }
   const document = parseJson(bytes);
   if (!(document instanceof Map)) refuse("AF331", "a keys document is a JSON object");
-  const jwk = (one) => {
-    if (one.get("kty") !== "OKP" || one.get("crv") !== "Ed25519") refuse("AF330", "not an Ed25519 key");
-    if (one.has("d")) refuse("AF331", "it holds the private part, d");
-    return namedKey(String(one.get("kid")), fromUrl(one.get("x")));
-  };
-  if (document.has("kty")) return [await jwk(document)];
-  if (document.has("keys")) return Promise.all(document.get("keys").map(jwk));
-  if (!document.has("schema")) return Promise.all([...document].map(([id, value]) => namedKey(id, fromUrl(value))));
-  const listed = document.get("public_keys"), lives = document.get("lifecycle");
-  if (!(listed instanceof Map && lives instanceof Map) || ![...listed.keys()].every((id) => lives.get(id) instanceof Map)) {
-    refuse("AF331", "it is not a registry of keys with their lifecycles");
+  if (document.has("kty")) return [await readJwk(document)];
+  if (document.has("keys")) {
+    const listed = document.get("keys"), seen = new Set();
+    if (!Array.isArray(listed)) refuse("AF331", "keys is not a list");
+    for (const one of listed) {
+      const id = one instanceof Map ? one.get("kid") : undefined;
+      if (typeof id === "string" && seen.has(id)) refuse("AF332", `two keys have the id ${id}`);
+      seen.add(id);
+    }
+    return Promise.all(listed.map(readJwk));
   }
-  return Promise.all([...listed].map(async ([id, value]) =>
-    ({ ...await namedKey(id, fromUrl(value)), life: lives.get(id) })));
+  if (!document.has("schema")) return Promise.all([...document].map(([id, value]) => namedKey(id, fromUrl(value))));
+  return readRegistry(document);
+}
+async function readJwk(one) {
+  if (!(one instanceof Map)) refuse("AF331", "a key is a JSON object");
+  if (one.get("kty") !== "OKP" || one.get("crv") !== "Ed25519" || !["EdDSA", "Ed25519"].includes(one.get("alg") ?? "EdDSA")) {
+    refuse("AF330", "this key is not for Ed25519");
+  }
+  if (one.has("d")) refuse("AF331", "it holds the private part, d");
+  if ((one.get("use") ?? "sig") !== "sig") refuse("AF336", `this key is for ${one.get("use")}, not for signing`);
+  if (typeof one.get("kid") !== "string") refuse("AF331", "it has no id, kid");
+  return namedKey(one.get("kid"), fromUrl(one.get("x")));
+}
+const REGISTRIES = ["affidavit-key-registry/v1", "df-signing-key-registry/v1"];
+const STATUSES = ["active", "retired", "compromised"];
+const contradict = (problem) => refuse("AF383", `two statements of the registry contradict each other: ${problem}`);
+async function readRegistry(document) {
+  const listed = document.get("public_keys"), lives = document.get("lifecycle"), active = document.get("active_key_id") ?? null;
+  const wrong = (problem) => refuse("AF331", `it is not a registry of keys with their lifecycles: ${problem}`);
+  if (!REGISTRIES.includes(document.get("schema"))) wrong("schema");
+  if (!(listed instanceof Map && lives instanceof Map) || !Number.isInteger(document.get("registry_revision"))) wrong("members");
+  if (listed.size !== lives.size || ![...listed.keys()].every((id) => lives.has(id)) || (active !== null && !lives.has(active))) {
+    wrong("public_keys, lifecycle and active_key_id do not name the same keys");
+  }
+  const keys = await Promise.all([...listed].map(async ([id, value]) =>
+    ({ ...await namedKey(id, fromUrl(value)), life: await readLife(id, fromUrl(value), lives.get(id), wrong) })));
+  if (new Set(keys.map((key) => hexOf(key.raw))).size < keys.length) contradict("one key has two ids");
+  if (active !== null && lives.get(active).get("status") !== "active") contradict(`${active} signs now, and is not active`);
+  return keys;
+}
+async function readLife(id, raw, life, wrong) {
+  if (!(life instanceof Map)) wrong(id);
+  const time = (name) => life.get(name) ?? null, isOptional = (name) => time(name) === null || isTime(time(name));
+  if (!STATUSES.includes(life.get("status")) || typeof life.get("use") !== "string") wrong(`${id}: status or use`);
+  if (life.get("alg") !== "Ed25519") refuse("AF330", "this key is not for Ed25519");
+  if (life.get("fingerprint_sha256") !== hexOf(await sha256(raw))) refuse("AF333", `${id} has another fingerprint`);
+  if (!isTime(time("active_from")) || !isOptional("retired_at") || !isOptional("compromised_after")) wrong(`${id}: its times`);
+  const status = life.get("status"), retired = time("retired_at"), stolen = time("compromised_after");
+  if ((status === "compromised") !== (stolen !== null) || (status === "active" && retired !== null)
+    || (status === "retired" && retired === null)) contradict(`${id} is ${status}, and its times say otherwise`);
+  if (retired !== null && Date.parse(retired) < Date.parse(time("active_from"))) contradict(`${id} was retired before it was made`);
+  return life;
 }
 // Every key with all lifecycles that any document has of it: the signer chooses the id, not the lifecycle.
 const withLives = (keys) => keys.map((key) => ({
@@ -251,9 +295,12 @@ function readEnvelope(document) {
     return { raw: base64(each.get("sig"), "a signature"), id: id || null };
   });
   if (!signatures.length) refuse("AF693", "the envelope has no signature");
-  const extras = document.get("x-affidavit");
-  const stamps = extras instanceof Map ? extras.get("time_stamps") ?? [] : [];
-  const proofs = extras instanceof Map ? extras.get("log_proofs") ?? [] : [];
+  const extras = document.get("x-affidavit") ?? new Map();
+  const stamps = extras instanceof Map ? extras.get("time_stamps") ?? [] : null;
+  const proofs = extras instanceof Map ? extras.get("log_proofs") ?? [] : null;
+  if (!Array.isArray(stamps) || !Array.isArray(proofs)) refuse("AF690", "x-affidavit is not {time_stamps: [], log_proofs: []}");
+  if (!proofs.every((each) => typeof each === "string")) refuse("AF690", "a log proof is not a text");
+  stamps.forEach((each) => base64(each, "a time stamp"));
   return { type, payload, signatures, stamps, proofs };
 }
 
@@ -408,7 +455,33 @@ function readStatement(envelope) {
   return { type, predicate, subjects };
 }
 
-// A bundle: one gzip member, a tar archive of two files. Nothing is extracted to a disk.
+// A bundle: one gzip member, a tar archive of two files, every line an event. Nothing is extracted to a
+// disk. Lines are read one by one, in the order of the command's steps.
+const BUNDLE_STEPS = {
+  container: "one gzip member, a tar archive, manifest.json first",
+  manifest: "strict and canonical JSON, complete, of a version that is known",
+  events: "every line canonical, its content hash holds, in sequence, of this run",
+  totals: "size, digest, count, run root and bundle id are those of the manifest",
+  merkle: "the Merkle root covers every byte of every line",
+  end: "two members and nothing else, nothing behind them, the checksum holds",
+};
+const EXTRA = [0x24, 0, 0x41, 0x46, 0x20, 0];
+// Where the compressed data begin, and the digest of them that our own headers hold.
+function gzipStart(bytes) {
+  const cut = () => refuse("AF601", "the archive ends within its header");
+  const flags = bytes[2] === 8 ? bytes[3] : -1;
+  if (bytes.length < 10) cut();
+  if (flags === 0) return [10, null];
+  if (flags === 4 && same(bytes.slice(4, 10), [0, 0, 0, 0, 2, 255])) {
+    if (bytes.length < 48) cut();
+    if (!same(bytes.slice(10, 16), EXTRA)) refuse("AF601", "the extra field of its gzip header is another one");
+    return [48, bytes.slice(16, 48)];
+  }
+  if (flags !== 8) refuse("AF600", "its gzip header has a method or flags that a bundle does not have");
+  const end = bytes.indexOf(0, 10);
+  if (end < 0 || end > 265) refuse("AF600", "the file name in its gzip header is too long");
+  return [end + 1, null];
+}
 async function findInflated(bytes) {
   try {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -430,62 +503,233 @@ async function afterMember(bytes) {
   }
   return await findInflated(bytes.slice(0, taken)) && bytes.slice(taken);
 }
-async function readBundle(bytes) {
-  const raw = await findInflated(bytes);
+async function inflated(bytes) {
+  const [start, sealed] = gzipStart(bytes), raw = await findInflated(bytes);
   if (!raw) {
     const rest = await afterMember(bytes);
     if (!rest) refuse("AF601", "the archive is truncated or was changed");
     if (isGzip(rest)) refuse("AF602", "a second gzip member follows the first");
     refuse("AF603", "there is data after the end of the compressed data");
   }
-  const members = [];
-  let at = 0;
-  while (at + 512 <= raw.length && raw[at]) {
-    const header = raw.slice(at, at + 512), text = new TextDecoder("latin1").decode(header);
-    const name = text.slice(0, 100).split("\0")[0], size = parseInt(text.slice(124, 135), 8);
-    let sum = 0;
-    header.forEach((byte, place) => { sum += place >= 148 && place < 156 ? 32 : byte; });
-    if (sum !== parseInt(text.slice(148, 156), 8)) refuse("AF601", "the checksum of a header does not hold");
-    if (text[156] !== "0" && text[156] !== "\0") refuse("AF605", `the member ${name} is not a plain file`);
-    members.push([name, raw.slice(at + 512, at + 512 + size)]);
-    at += 512 + Math.ceil(size / 512) * 512;
+  if (sealed && !same(await sha256(bytes.slice(start, -8)), sealed)) {
+    refuse("AF601", "its compressed bytes are not those that were written");
   }
-  if (raw.slice(at).some((byte) => byte)) refuse("AF603", "there is data after the end of the archive");
-  const [first, second] = members;
-  if (first?.[0] !== "manifest.json") refuse("AF609", "the first member has to be manifest.json");
-  if (second?.[0] !== "events.ndjson") refuse("AF608", "the bundle has no events.ndjson");
-  if (members.length > 2) refuse("AF607", `the member ${members[2][0]} does not belong to a bundle`);
-  const manifest = parseJson(first[1]), events = second[1];
-  const stated = manifest.get("files")?.get("events.ndjson");
-  const found = `sha256:${hexOf(await sha256(events))}`;
-  if (stated?.get("bytes") !== events.length) refuse("AF622", "events.ndjson has another size");
-  if (`sha256:${String(stated.get("sha256")).replace(/^sha256:/, "")}` !== found) {
-    refuse("AF324", `manifest.json claims ${stated.get("sha256")}, but the events have ${found}`);
+  return [raw, sealed !== null];
+}
+const latin = (bytes) => new TextDecoder("latin1").decode(bytes);
+const untilZeros = (text) => text.replace(/\0+$/, "");
+function octal(text) {
+  const digits = text.replace(/^[ \0]+|[ \0]+$/g, "");
+  return /^[0-7]+$/.test(digits) ? parseInt(digits, 8) : refuse("AF600", "a number in a header is not octal");
+}
+function memberName(raw) {
+  const name = untilZeros(raw);
+  if (name.length > 256) refuse("AF616", "a member name has more than 256 bytes");
+  const parts = name.replace(/\/$/, "").split("/");
+  if (/[\0\\:]/.test(name) || parts.some((part) => ["", ".", ".."].includes(part))) {
+    refuse("AF604", `the member name ${JSON.stringify(name)} points outside the archive or is ambiguous`);
   }
-  const lines = [];
-  for (let start = 0, end; (end = events.indexOf(10, start)) >= 0; start = end + 1) {
-    lines.push(events.subarray(start, end));
+  return name;
+}
+// The members of an archive from one place on; null at its end.
+function nextMember(raw, at) {
+  const block = raw.slice(at, at + 512), text = latin(block);
+  if (block.length < 512) refuse("AF601", "the tar archive has no end");
+  if (!block.some((byte) => byte)) return null;
+  const sum = block.reduce((total, byte, place) => total + (place >= 148 && place < 156 ? 32 : byte), 0);
+  if (octal(text.slice(148, 156)) !== sum) refuse("AF601", "the checksum of a tar header does not hold");
+  if (text.slice(257, 262) !== "ustar") refuse("AF600", "a header is neither ustar nor GNU");
+  const prefix = text.slice(257, 263) === "ustar\0" ? untilZeros(text.slice(345, 500)) : "";
+  const size = octal(text.slice(124, 136)), kind = text[156], start = at + 512;
+  const field = prefix ? `${prefix}/${text.slice(0, 100)}` : text.slice(0, 100);
+  if (kind !== "0" && kind !== "\0") {
+    const data = latin(raw.slice(start, start + Math.min(size, 1 << 20)));
+    const carried = kind === "L" ? [data] : "xg".includes(kind)
+      ? data.split("\n").filter((line) => /^[^=]*path=/.test(line)).map((line) => line.slice(line.indexOf("=") + 1)) : [];
+    carried.forEach(memberName);
+    refuse("AF605", `the member ${untilZeros(field)} is not a plain file`);
   }
-  if (lines.length !== manifest.get("event_count")) refuse("AF627", "the number of events is another one");
-  let nodes = await Promise.all(lines.map(leafOf));
+  return { name: memberName(field), size, data: raw.slice(start, start + size), next: start + Math.ceil(size / 512) * 512 };
+}
+function requirePadding(raw, member) {
+  if (raw.slice(member.next - (-member.size & 511), member.next).some((byte) => byte)) {
+    refuse("AF603", `there is data after the end of the member ${member.name}`);
+  }
+}
+function refuseMember(raw, member) {
+  if (["manifest.json", "events.ndjson"].includes(member.name.normalize("NFC").toLowerCase())) {
+    refuse("AF606", `the member ${member.name} occurs twice, or under a name that some systems take for it`);
+  }
+  let count = 1;
+  for (let each = member; each && !each.size; each = nextMember(raw, each.next)) {
+    if (count++ > 16) refuse("AF617", "the archive has more than 16 members; a bundle has two");
+  }
+  refuse("AF607", `the member ${member.name} does not belong to a bundle`);
+}
+function memberNamed(raw, at, name) {
+  const found = nextMember(raw, at) ?? refuse("AF608", `the bundle has no ${name}: the archive ends before it`);
+  if (found.name !== name) {
+    if (found.name === "events.ndjson" && name === "manifest.json") refuse("AF609", "the first member has to be manifest.json");
+    refuseMember(raw, found);
+  }
+  if (found.data.length < found.size) refuse("AF601", `it ends within ${name}`);
+  return found;
+}
+function requireCanonical(bytes) {
+  const value = parseJson(bytes);
+  const collide = (each) => {
+    if (each instanceof Map) {
+      if (new Set([...each.keys()].map((key) => key.normalize("NFC"))).size < each.size) {
+        refuse("AF041", "two keys of one object are equal in NFC");
+      }
+      each.forEach(collide);
+    } else if (Array.isArray(each)) each.forEach(collide);
+  };
+  collide(value);
+  if (!same(UTF8.encode(canonical(value, JCS)), bytes)) refuse("AF040", "the bytes are not in canonical form (RFC 8785)");
+  return value;
+}
+const isText = (value) => typeof value === "string", isCount = (value) => Number.isInteger(value) && value >= 0;
+const isFlag = (value) => typeof value === "boolean", isMap = (value) => value instanceof Map;
+const orAbsent = (check) => (value) => value === undefined || value === null || check(value);
+function requireMembers(value, members, code, what) {
+  for (const [name, check] of Object.entries(members)) {
+    if (!check(value.get(name))) refuse(code, `${what}: ${name} is missing or of another kind`);
+  }
+}
+const MANIFEST_MEMBERS = {
+  schema_version: Number.isInteger, bundle_id: isText, run_id: isText, event_count: Number.isInteger, run_root: isText,
+  producer: (each) => isMap(each) && isText(each.get("name")) && isText(each.get("version")), algorithms: isMap,
+  files: (each) => isMap(each) && [...each.values()].every((file) =>
+    isMap(file) && isText(file.get("path")) && isText(file.get("sha256")) && Number.isInteger(file.get("bytes"))),
+  "x-affidavit": orAbsent((each) => isMap(each) && Number.isInteger(each.get("version")) && isText(each.get("merkle"))
+    && isText(each.get("merkle_root")) && Number.isInteger(each.get("tree_size"))),
+};
+const ALGORITHMS = { canon: "jcs-rfc8785", hash: "sha256", root: 'sha256(concat(content_hash + "\\n"))' };
+function readManifest(bytes) {
+  const manifest = requireCanonical(bytes);
+  if (!isMap(manifest)) refuse("AF620", "it is not a JSON object");
+  const version = manifest.get("schema_version"), other = (what) => refuse("AF621", `${what} is of a version that is not known`);
+  if (Number.isInteger(version) && version !== 1) other("schema_version");
+  requireMembers(manifest, MANIFEST_MEMBERS, "AF620", "manifest.json is not a bundle manifest");
+  for (const [name, wanted] of Object.entries(ALGORITHMS)) {
+    if (manifest.get("algorithms").get(name) !== wanted) other(`algorithms.${name}`);
+  }
+  const ours = manifest.get("x-affidavit");
+  if (ours && (![1, 2].includes(ours.get("version")) || ours.get("merkle") !== "rfc6962-sha256")) other("x-affidavit.version");
+  if (!manifest.get("files").has("events.ndjson")) refuse("AF608", "events.ndjson is not listed");
+  return manifest;
+}
+const isZoned = (text) => isText(text) && /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$/.test(text)
+  && !Number.isNaN(Date.parse(text.replace(/(\.\d{3})\d+/, "$1")));
+const EVENT_MEMBERS = {
+  assaycontenthash: isText, assaygit: isText, assaypii: isFlag, assayproducer: isText, assayproducerversion: isText,
+  assayrunid: isText, assaysecrets: isFlag, assayseq: isCount, data: (each) => each !== undefined, datacontenttype: isText,
+  id: isText, source: isText, specversion: isText, time: isZoned, type: isText, subject: orAbsent(isText),
+  traceparent: orAbsent(isText), tracestate: orAbsent(isText), assaypolicyid: orAbsent(isText),
+  assaysemanticdigest: orAbsent(isText), assaydigestprofile: orAbsent(isText), affidavitsalt: orAbsent(isText),
+};
+const HASHED = ["data", "datacontenttype", "specversion", "subject", "type"];
+async function readEvent(line, number, runId, source) {
+  if (!line.length) refuse("AF623", "the line is blank");
+  if (line.length > 1 << 20) refuse("AF030", "the line has more than 1048576 bytes");
+  const event = requireCanonical(line), wrong = (problem) => refuse("AF623", `this is not an event: ${problem}`);
+  if (!isMap(event)) wrong("it is not a JSON object");
+  requireMembers(event, EVENT_MEMBERS, "AF623", "this is not an event");
+  if (event.get("specversion") !== "1.0") refuse("AF621", "specversion is not 1.0");
+  const hashed = new Map(HASHED.filter((name) => event.has(name) && (name !== "subject" || event.get(name) !== null))
+    .map((name) => [name, event.get(name)]));
+  const found = `sha256:${hexOf(await sha256(UTF8.encode(canonical(hashed, JCS))))}`;
+  if (event.get("assaycontenthash") !== found) refuse("AF624", `the event claims ${event.get("assaycontenthash")}, but it is ${found}`);
+  if (event.get("assayseq") !== number) refuse("AF625", `the event has the number ${event.get("assayseq")} where ${number} is expected`);
+  if (event.get("assayrunid") !== runId) refuse("AF626", `the event belongs to the run ${event.get("assayrunid")}`);
+  const from = event.get("source");
+  if (source !== null && from !== source) wrong("its source is not that of the events before it");
+  if (from.indexOf(":") < 1) wrong("source: it is not an address like urn:example:run");
+  if (runId.includes(":")) wrong("assayrunid: it holds a colon");
+  if (event.get("id") !== `${runId}:${number}`) wrong("id: it is not made of the run id and the number");
+  return { hash: found, source: from, time: event.get("time") };
+}
+async function rootOf(nodes) {
   while (nodes.length > 1) {
     const next = [];
     for (let pair = 0; pair + 1 < nodes.length; pair += 2) next.push(await nodeOf(nodes[pair], nodes[pair + 1]));
     if (nodes.length % 2) next.push(nodes[nodes.length - 1]);
     nodes = next;
   }
-  const root = `sha256:${hexOf(nodes[0])}`, ours = manifest.get("x-affidavit");
-  if (ours && (ours.get("merkle_root") !== root || ours.get("tree_size") !== lines.length)) {
-    refuse("AF630", "the Merkle root is another one");
+  return nodes[0];
+}
+// `passed` is called with the name of each step that holds.
+async function readBundle(bytes, passed = () => {}) {
+  const [raw, isSealed] = await inflated(bytes);
+  const first = memberNamed(raw, 0, "manifest.json");
+  passed("container");
+  const manifest = readManifest(first.data), ours = manifest.get("x-affidavit");
+  if (ours && !isSealed) refuse("AF601", "its gzip header is not the one that Affidavit writes");
+  requirePadding(raw, first);
+  passed("manifest");
+  const second = memberNamed(raw, first.next, "events.ndjson"), events = second.data;
+  const stated = manifest.get("files").get("events.ndjson"), runId = manifest.get("run_id");
+  if (stated.get("bytes") !== events.length) refuse("AF622", `manifest.json claims ${stated.get("bytes")} bytes, but events.ndjson has ${events.length}`);
+  const nodes = [], hashes = [], times = [];
+  let source = null, start = 0;
+  for (let end; (end = events.indexOf(10, start)) >= 0; start = end + 1) {
+    const line = events.subarray(start, end), event = await readEvent(line, nodes.length, runId, source);
+    source = event.source;
+    hashes.push(`${event.hash}\n`);
+    times.push(event.time);
+    nodes.push(await leafOf(line));
   }
+  if (start < events.length) refuse("AF623", "its line has no line feed");
+  passed("events");
+  const found = hexOf(await sha256(events)), count = nodes.length;
+  if (stated.get("sha256").replace(/^sha256:/, "") !== found) refuse("AF324", `manifest.json claims ${stated.get("sha256")}, but the events have ${found}`);
+  if (!count) refuse("AF631", "the bundle has no events, so there is nothing to verify");
+  if (manifest.get("event_count") !== count) refuse("AF627", `manifest.json claims ${manifest.get("event_count")} events, but there are ${count}`);
+  const runRoot = `sha256:${hexOf(await sha256(UTF8.encode(hashes.join(""))))}`;
+  if (manifest.get("run_root") !== runRoot) refuse("AF628", `manifest.json claims the run root ${manifest.get("run_root")}, but the events have ${runRoot}`);
+  if (manifest.get("bundle_id") !== runRoot) refuse("AF629", `the bundle id is ${manifest.get("bundle_id")}, but the run root is ${runRoot}`);
+  passed("totals");
+  const root = `sha256:${hexOf(await rootOf(nodes))}`;
+  if (ours && (ours.get("merkle_root") !== root || ours.get("tree_size") !== count)) {
+    refuse("AF630", `manifest.json claims the Merkle root ${ours.get("merkle_root")}, but it is ${root}`);
+  }
+  passed("merkle", ours ? null : "the bundle has none; times and sources are covered by its digest alone");
+  requirePadding(raw, second);
+  const extra = nextMember(raw, second.next);
+  if (extra) refuseMember(raw, extra);
+  const rest = raw.slice(second.next + 512);
+  if (rest.length < 512 || rest.slice(0, 512).some((byte) => byte)) refuse("AF601", "the tar archive has no end");
+  if (rest.length - 512 >= 10240 || rest.length % 512 || rest.some((byte) => byte)) {
+    refuse("AF603", "there is data after the end of the tar archive");
+  }
+  passed("end");
   return {
-    parts: [["manifest.json", first[1]], ["events.ndjson", events]],
+    parts: [first.data, events], manifest, times,
     facts: {
-      bundle_id: manifest.get("bundle_id"), run_id: manifest.get("run_id"), event_count: lines.length,
-      manifest_sha256: hexOf(await sha256(first[1])), events_sha256: found.slice(7),
-      ...(ours ? { merkle_root: root, tree_size: lines.length } : {}),
+      bundle_id: runRoot, run_id: runId, event_count: count,
+      manifest_sha256: hexOf(await sha256(first.data)), events_sha256: found,
+      ...(ours ? { merkle_root: root, tree_size: count } : {}),
     },
   };
+}
+async function verifyBundle(bytes) {
+  const steps = [], names = [...Object.keys(BUNDLE_STEPS), "statements", "packs"];
+  const done = (status, detail, code = null) =>
+    steps.push({ number: steps.length + 1, name: names[steps.length], status, detail, code });
+  const result = { kind: "bundle", steps, valid: false, code: null };
+  try {
+    const { facts } = await readBundle(bytes, (name, skipped) => done(skipped ? "skipped" : "passed", skipped ?? BUNDLE_STEPS[name]));
+    done("skipped", "what the manifest says about its events beyond that is compared by `affidavit verify`");
+    done("skipped", "packs are run by `affidavit verify`");
+    result.valid = true;
+    result.said = `${facts.event_count} events of ${facts.run_id}, manifest sha256:${facts.manifest_sha256}`;
+  } catch (error) {
+    result.code = error instanceof Refused ? error.code : "AF601";
+    done("failed", error.message, result.code);
+    while (steps.length < names.length) done("not_checked", "not looked at, because an earlier step failed");
+  }
+  return result;
 }
 
 const isGzip = (bytes) => bytes[0] === 0x1f && bytes[1] === 0x8b;
@@ -493,7 +737,7 @@ async function checkSubject(statement, subject) {
   if (!subject) refuse("AF713", `the file that the statement is about is not here: ${statement.subjects[0].name}`);
   const bundle = isGzip(subject) ? await readBundle(subject) : null;
   const files = statement.type === TYPES.assay || !bundle ? [subject]
-    : [subject, ...bundle.parts.map(([, bytes]) => bytes)];
+    : [subject, ...bundle.parts];
   if (files.length !== statement.subjects.length) refuse("AF706", "the statement is not about this file");
   for (const [at, bytes] of files.entries()) {
     const right = [], wrong = [];
@@ -505,17 +749,57 @@ async function checkSubject(statement, subject) {
   }
   return bundle;
 }
-function checkPredicate(statement, bundle) {
-  const stated = statement.predicate.get("bundle");
-  if (statement.type === TYPES.affidavit && bundle) {
-    for (const [name, value] of Object.entries(bundle.facts)) {
-      if (!(stated instanceof Map) || stated.get(name) !== value) {
-        refuse("AF711", `the statement says ${stated?.get?.(name)} for predicate.bundle.${name}, and the file gives ${value}`);
-      }
-    }
-    return "identity, digests and Merkle root are those of the file; packs were not run here";
+// What a document says of itself. Whether its verdicts follow is replayed by the command.
+const STATED = {
+  receipt: ["receipt_id", "issuer", "generated_at", "verdict"], report: ["schema_version", "kind", "decision"],
+  ledger: ["ledger_id", "schema_version", "generated_at", "answer_digest", "rules_digest"],
+};
+function statedFacts(subject) {
+  const value = parseJson(subject);
+  if (!isMap(value)) refuse("AF714", "it is not a bundle, a receipt, a ledger or a gate report");
+  const kind = value.get("schema") === "answer/v1" ? "receipt" : value.has("ledger_id") ? "ledger" : "report";
+  const stated = STATED[kind].map((name) => [name, value.get(name)]).filter(([, text]) => isText(text));
+  return { kind, facts: Object.fromEntries(stated) };
+}
+// Times as Assay writes them: with as many thirds of digits of a second as needed.
+const nanoseconds = (text) => {
+  const [, whole, fraction = "", zone] = /^(.{19})(?:\.(\d+))?(.+)$/.exec(text);
+  return BigInt(Date.parse(whole.replace(" ", "T") + zone)) * 1000000n + BigInt(fraction.slice(0, 9).padEnd(9, "0"));
+};
+function assayTime(total) {
+  const digits = String(total % 1000000000n).padStart(9, "0").replace(/(000){1,3}$/, "");
+  return `${new Date(Number(total / 1000000n)).toISOString().slice(0, 19)}${digits && "."}${digits}Z`;
+}
+function assayFacts({ manifest, times, facts }) {
+  const sorted = times.map(nanoseconds).sort((one, other) => (one < other ? -1 : 1)), producer = manifest.get("producer");
+  return {
+    schema_version: 1, semantic_equivalence: { algorithm: "assay-run-root-v1", value: facts.bundle_id },
+    run: {
+      run_id: facts.run_id, event_count: facts.event_count,
+      producer: { name: producer.get("name"), version: producer.get("version"), git: producer.get("git") ?? "" },
+      time_window: { start: assayTime(sorted[0]), end: assayTime(sorted.at(-1)) },
+    },
+  };
+}
+function requireFacts(stated, facts, path, isWhole) {
+  for (const [name, value] of Object.entries(facts)) {
+    const said = isMap(stated) ? stated.get(name) : undefined;
+    if (typeof value === "object" && value !== null) requireFacts(said, value, `${path}.${name}`, isWhole);
+    else if (said !== value) refuse("AF711", `the statement says ${said} for ${path}.${name}, and the file gives ${value}`);
   }
-  return "not computed again here; `affidavit verify` does";
+  if (isWhole && stated.size !== Object.keys(facts).length) refuse("AF711", `the statement says more in ${path} than the file gives`);
+}
+function checkPredicate({ type, predicate }, bundle, subject) {
+  if (type === TYPES.assay && !bundle) refuse("AF715", "there is no predicate assay for it: only a bundle has one");
+  if (type === TYPES.assay) {
+    requireFacts(predicate, assayFacts(bundle), "predicate", true);
+    return ["passed", "every member was computed again from the file, and is equal"];
+  }
+  if (type !== TYPES.affidavit) return ["skipped", "not computed again here; `affidavit verify` does"];
+  const { kind, facts } = bundle ? { kind: "bundle", facts: bundle.facts } : statedFacts(subject);
+  requireFacts(predicate, { kind, [kind]: facts }, "predicate", false);
+  return ["skipped", bundle ? "identity, digests and Merkle root are those of the file; packs were not run here"
+    : "it is what the file says of itself; nothing was replayed here"];
 }
 
 const STEPS = ["envelope", "signatures", "time_stamp", "keys", "log", "statement", "subject", "predicate", "policy"];
@@ -562,7 +846,7 @@ async function verifyAttestation(bytes, { keys, threshold, logKey, subject, now 
     done("passed", statement.type);
     const bundle = await checkSubject(statement, subject);
     done("passed", "the digests are those of the file");
-    done("skipped", checkPredicate(statement, bundle));
+    done(...checkPredicate(statement, bundle, subject));
     done("skipped", "a policy is checked by `affidavit verify --policy`");
     result.valid = true;
     result.said = `${signers.map((key) => key.id).join(", ")} attested ${statement.subjects[0].name}`;
@@ -721,12 +1005,7 @@ async function verifyFile(bytes, options = {}) {
       return { kind, valid: false, code, steps: [failed] };
     }
   };
-  if (isGzip(bytes)) {
-    return step("bundle", "container", async () => {
-      const { facts } = await readBundle(bytes);
-      return `${facts.event_count} events of ${facts.run_id}, manifest sha256:${facts.manifest_sha256}`;
-    });
-  }
+  if (isGzip(bytes)) return verifyBundle(bytes);
   const start = new TextDecoder().decode(bytes.slice(0, 22));
   if (start === "c2sp.org/tlog-proof@v1") {
     return step("log_proof", "log", () =>

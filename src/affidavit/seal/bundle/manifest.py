@@ -9,7 +9,7 @@ about the events is recomputed; the rest is covered by the digest of the manifes
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -21,10 +21,10 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
-from affidavit.seal.bundle.commitments import REDACTED_MARKS, count_commitments
+from affidavit.seal.bundle.commitments import count_commitments, may_be_redacted
 from affidavit.seal.bundle.container import EVENTS, MANIFEST, BundleLimits
-from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
-from affidavit.seal.bundle.merkle import MerkleTree, leaves_of
+from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED, VerifiedBatch
+from affidavit.seal.bundle.merkle import DIGEST_BYTES, MerkleTree, leaves_of
 
 SCHEMA_VERSION: Final = 1
 ALGORITHMS: Final[Mapping[str, str]] = {
@@ -277,6 +277,39 @@ def manifest_bytes(contents: ManifestContents, details: ManifestDetails) -> byte
 _decode = msgspec.json.decode
 
 
+class LineDigests(msgspec.Struct, frozen=True, kw_only=True):
+    """What the totals need of whole lines. It may be computed in another process.
+
+    `hashes` are the lines of the run root, `leaves` the hashes of the Merkle tree. `finished` says
+    whether the run ends with these lines; None if it neither starts nor ends in them.
+    """
+
+    hashes: bytes
+    leaves: bytes
+    finished: bool | None
+    redacted_values: int
+
+    @property
+    def count(self) -> int:
+        """The number of lines."""
+        return len(self.leaves) // DIGEST_BYTES
+
+
+def line_digests(text: bytes, batch: VerifiedBatch) -> LineDigests:
+    """Return what the totals need of the lines of a text, which were verified or written."""
+    redacted = 0
+    if may_be_redacted(text):
+        redacted = sum(count_commitments(_decode(line[1:])) for line in batch.leaves)
+    named = {RUN_STARTED, RUN_FINISHED}.intersection(batch.types)
+    last = next((each for each in reversed(batch.types) if each in named), None) if named else None
+    return LineDigests(
+        hashes=b"sha256:%b\n" % b"\nsha256:".join(batch.hashes),
+        leaves=leaves_of(batch.leaves),
+        finished=None if last is None else last == RUN_FINISHED == batch.types[-1],
+        redacted_values=redacted,
+    )
+
+
 class EventTotals:
     """Count, digest and roots of event lines, for writing and verifying alike."""
 
@@ -293,33 +326,17 @@ class EventTotals:
         """The number of events."""
         return self._tree.size
 
-    def add(
-        self,
-        text: bytes,
-        hashes: Sequence[bytes],
-        lines: Sequence[bytes],
-        types: Sequence[str],
-    ) -> None:
-        """Add whole lines: their text, content hashes in hexadecimal digits, each line, its type.
-
-        The lines have the leaf prefix, as `merkle.leaf_prefixed_lines` returns them.
-        """
-        self._watch_bounds(types)
-        if any(text.find(mark) >= 0 for mark in REDACTED_MARKS):
-            self._redacted_values += sum(count_commitments(_decode(line[1:])) for line in lines)
+    def add(self, text: bytes, digests: LineDigests) -> None:
+        """Add whole lines."""
+        if digests.finished is not None:
+            self._finished = digests.finished
+        elif self._finished is not None:
+            self._finished = False  # Whatever comes after the end of a run opens it again.
+        self._redacted_values += digests.redacted_values
         self._bytes.update(text)
         self.size += len(text)
-        self._hashes.update(b"sha256:%b\n" % b"\nsha256:".join(hashes))
-        self._tree.extend(leaves_of(lines))
-
-    def _watch_bounds(self, types: Sequence[str]) -> None:
-        """Follow whether the run has finished: whatever comes after its end opens it again."""
-        named = {RUN_STARTED, RUN_FINISHED}.intersection(types)
-        if named:
-            last = next(each for each in reversed(types) if each in named)
-            self._finished = last == RUN_FINISHED == types[-1]
-        elif self._finished is not None:
-            self._finished = False
+        self._hashes.update(digests.hashes)
+        self._tree.extend(digests.leaves)
 
     def contents(self, run_id: str) -> ManifestContents:
         """Return what a manifest must state about these events."""

@@ -32,9 +32,9 @@ def leaf_prefixed_lines(text: bytes) -> list[bytes]:
     return leaf_prefixed(text).split(b"\n")
 
 
-def leaves_of(lines: Iterable[bytes]) -> list[bytes]:
-    """Return the hashes of lines that have the leaf prefix."""
-    return [_sha256(line).digest() for line in lines]
+def leaves_of(lines: Iterable[bytes]) -> bytes:
+    """Return the hashes of lines that have the leaf prefix, one behind the other."""
+    return b"".join([_sha256(line).digest() for line in lines])
 
 
 def node_of(both: bytes) -> bytes:
@@ -58,29 +58,27 @@ class MerkleTree:
     """Computes the root of leaves that come in portions; it keeps one node for each level."""
 
     def __init__(self) -> None:
-        self._waiting: list[bytes | None] = []
+        self._waiting: list[bytes] = []  # Empty where no node waits for its neighbour.
         self.size = 0
 
-    def extend(self, leaves: Iterable[bytes]) -> None:
-        """Append leaves."""
-        nodes = list(leaves)
-        self.size += len(nodes)
-        level = 0
+    def extend(self, leaves: bytes) -> None:
+        """Append leaves, given as their hashes one behind the other."""
+        self.size += len(leaves) // DIGEST_BYTES
+        nodes, level = leaves, 0
         while nodes:
             if level == len(self._waiting):
-                self._waiting.append(None)
-            left = self._waiting[level]
-            if left is not None:
-                nodes.insert(0, left)
-            self._waiting[level] = nodes.pop() if len(nodes) % 2 else None
-            nodes = _parents(nodes)
+                self._waiting.append(b"")
+            nodes = self._waiting[level] + nodes
+            paired = len(nodes) - len(nodes) % (2 * DIGEST_BYTES)
+            self._waiting[level] = nodes[paired:]
+            nodes = b"".join(joined_parents(nodes[:paired]))
             level += 1
 
     def root(self) -> bytes:
         """Return the root of the leaves so far."""
         found = None
         for left in self._waiting:
-            if left is not None:
+            if left:
                 found = left if found is None else _sha256(_NODE_PREFIX + left + found).digest()
         return EMPTY_ROOT if found is None else found
 

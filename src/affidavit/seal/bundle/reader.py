@@ -5,9 +5,11 @@ the first error. Nothing is extracted. Events may be trusted only when the last 
 an error, because the totals in the manifest are checked at the end.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
@@ -18,7 +20,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.input import JSON_LONG_LINE
 from affidavit.base.faults.receipts import DIGEST_MISMATCH
-from affidavit.base.json_values import JsonValue
+from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.seal.bundle import container
 from affidavit.seal.bundle.container import (
     DEFAULT_LIMITS,
@@ -42,9 +44,11 @@ from affidavit.seal.bundle.events import (
 from affidavit.seal.bundle.manifest import (
     AFFIDAVIT_BLOCK,
     EventTotals,
+    LineDigests,
     Manifest,
     ManifestContents,
     ProducerV1,
+    line_digests,
     manifest_from_bytes,
     uncovered_statements,
 )
@@ -238,6 +242,43 @@ class VerifiedLines(msgspec.Struct, frozen=True):
         return enumerate(self.text[:-1].split(b"\n"), self.first)
 
 
+class LineBatch(msgspec.Struct, frozen=True):
+    """Whole lines to verify at once, and the number of events before them."""
+
+    text: bytes
+    first: int
+    template: LineTemplate | None
+    limits: JsonLimits
+
+
+Batches = tuple[LineBatch, ...]
+BatchDigests = list[LineDigests | None]
+RunBatches = Callable[
+    [Callable[[Batches], BatchDigests], Iterable[Batches]], Iterator[BatchDigests]
+]
+"""Calls a function with each item and yields the results in order, as `map` does."""
+
+
+def verify_batches(batches: Batches) -> BatchDigests:
+    """Return the digests of each batch; None if its lines have to be read one by one.
+
+    This is most of the work of a verification. It needs nothing else, so any process can do it.
+    """
+    return [_verify_at_once(batch) for batch in batches]
+
+
+def _verify_at_once(batch: LineBatch) -> LineDigests | None:
+    if batch.template is None:
+        return None
+    proven = verify_batch(batch.text, batch.first, batch.template, batch.limits)
+    return None if proven is None else line_digests(batch.text, proven)
+
+
+_BATCHES_PER_TASK: Final = 8  # About a megabyte, so that sending it costs little beside the work.
+# To start processes takes about as long as to verify this many bytes.
+_MIN_PARALLEL_BYTES: Final = 16 * 1024 * 1024
+
+
 class EventVerifier:
     """Verifies the events in batches of whole lines, and keeps their totals."""
 
@@ -253,19 +294,59 @@ class EventVerifier:
         # The first producer that the events name, and the first other one.
         self.producers: tuple[ProducerV1, ...] = ()
 
-    def verify(self, text: bytes) -> VerifiedLines:
-        """Verify whole lines, which end with a line feed."""
-        first = self.totals.count
-        proven = None
-        # No line is longer than the whole text.
-        if len(text) <= self._limits.max_line_bytes and self._template is not None:
-            proven = verify_batch(text, first, self._template, self._data_limits)
-        if proven is None or first + len(proven.hashes) > self._limits.max_events:
+    def verify(
+        self, portions: Iterable[bytes], run: RunBatches | None = None
+    ) -> Iterator[VerifiedLines]:
+        """Verify the lines of portions of any size, and yield them in order.
+
+        `run` may read ahead. An error that it meets there is raised after those of earlier lines,
+        so the result does not depend on it.
+        """
+        texts = self._whole_lines(portions)
+        for first, text in islice(texts, 1):
+            yield self._accepted(LineBatch(text, first, None, self._data_limits), None)
+        waiting: deque[Batches] = deque()
+        late: list[AffidavitError] = []
+        size = 1 if run is None else _BATCHES_PER_TASK
+        for found in (run or map)(verify_batches, self._tasks(texts, size, waiting, late)):
+            for batch, digests in zip(waiting.popleft(), found, strict=True):
+                yield self._accepted(batch, digests)
+        if late:
+            raise late[0]
+
+    def _tasks(
+        self,
+        texts: Iterator[tuple[int, bytes]],
+        size: int,
+        waiting: deque[Batches],
+        late: list[AffidavitError],
+    ) -> Iterator[Batches]:
+        batches: list[LineBatch] = []
+        try:
+            for first, text in texts:
+                # No line is longer than the whole text.
+                is_short = len(text) <= self._limits.max_line_bytes
+                template = self._template if is_short else None
+                batches.append(LineBatch(text, first, template, self._data_limits))
+                if len(batches) == size:
+                    waiting.append(tuple(batches))
+                    yield waiting[-1]
+                    batches = []
+        except AffidavitError as error:
+            late.append(error)
+        if batches:
+            waiting.append(tuple(batches))
+            yield waiting[-1]
+
+    def _accepted(self, batch: LineBatch, digests: LineDigests | None) -> VerifiedLines:
+        """Add the lines of a batch to the totals, after reading them if that is needed."""
+        text, first = batch.text, batch.first
+        if digests is None or first + digests.count > self._limits.max_events:
             each = list(self._one_by_one(text, first))
             hashes = [event.assaycontenthash.removeprefix("sha256:").encode() for event in each]
             types = [event.type for event in each]
-            proven = VerifiedBatch(hashes, leaf_prefixed_lines(text), types)
-        self.totals.add(text, proven.hashes, proven.leaves, proven.types)
+            digests = line_digests(text, VerifiedBatch(hashes, leaf_prefixed_lines(text), types))
+        self.totals.add(text, digests)
         return VerifiedLines(text, first + 1)
 
     def _one_by_one(self, text: bytes, first: int) -> Iterator[EventV1]:
@@ -289,30 +370,33 @@ class EventVerifier:
         if len(self.producers) < 2 and named not in self.producers:
             self.producers += (named,)
 
-    def whole_lines(self, portions: Iterable[bytes]) -> Iterator[bytes]:
-        """Regroup portions of any size into texts of whole lines.
+    def _whole_lines(self, portions: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Regroup portions into texts of whole lines, each with the number of lines before it.
 
         The first line comes alone, because the others are compared with its template.
         """
         held: list[bytes] = []
-        held_bytes, is_first = 0, True
+        count, held_bytes, is_first = 0, 0, True
         for portion in portions:
             end = portion.find(b"\n") if is_first else portion.rfind(b"\n")
             if end < 0:
                 held.append(portion)
                 held_bytes += len(portion)
                 if held_bytes > self._limits.max_line_bytes:
-                    raise self._long_line(self.totals.count)
+                    raise self._long_line(count)
                 continue
             held.append(portion[: end + 1])
-            yield b"".join(held)
+            text = b"".join(held)
+            yield count, text
+            count += text.count(b"\n")
             rest = portion[end + 1 :]
             if is_first and (last := rest.rfind(b"\n")) >= 0:
-                yield rest[: last + 1]
+                yield count, rest[: last + 1]
+                count += rest.count(b"\n")
                 rest = rest[last + 1 :]
             held, held_bytes, is_first = [rest], len(rest), False
         if held_bytes:
-            where = Where(EVENTS, self.totals.count + 1)
+            where = Where(EVENTS, count + 1)
             problem = "its line has no line feed"
             raise AffidavitError(faults.BUNDLE_EVENT, where, problem=problem)
 
@@ -328,9 +412,16 @@ _decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 class BundleReader:
     """A bundle that is being read, once. `read_bundle` creates it."""
 
-    def __init__(self, stream: ByteStream, limits: BundleLimits, on_step: StepCallback) -> None:
+    def __init__(
+        self,
+        stream: ByteStream,
+        limits: BundleLimits,
+        on_step: StepCallback,
+        run: RunBatches | None,
+    ) -> None:
         self._limits = limits
         self._on_step = on_step
+        self._run = run
         self._inflater = Inflater(stream, limits)
         self._content = TarStream(self._inflater.pieces())
         self.manifest = self._read_manifest()
@@ -348,8 +439,8 @@ class BundleReader:
     def lines(self) -> Iterator[VerifiedLines]:
         """Yield the verified lines of the events, then check the totals and the end."""
         header = self._events_header()
-        for text in self._verifier.whole_lines(self._portions(header)):
-            yield self._verifier.verify(text)
+        run = self._run if header.size >= _MIN_PARALLEL_BYTES else None
+        yield from self._verifier.verify(self._portions(header), run)
         self._on_step(BundleStepName.EVENTS, StepStatus.PASSED)
         found = self._check_totals()
         self._check_end(header)
@@ -462,9 +553,13 @@ def read_bundle(
     stream: ByteStream,
     limits: BundleLimits = DEFAULT_LIMITS,
     on_step: StepCallback = lambda step, status: None,
+    run: RunBatches | None = None,
 ) -> BundleReader:
-    """Open a bundle and verify its manifest. `on_step` is called after each step."""
-    return BundleReader(stream, limits, on_step)
+    """Open a bundle and verify its manifest.
+
+    `on_step` is called after each step. `run` shares the work on many events.
+    """
+    return BundleReader(stream, limits, on_step, run)
 
 
 class PackChecker(Protocol):
@@ -485,16 +580,17 @@ def verify_bundle(
     *,
     manifest_digest: str | None = None,
     packs: Callable[[Manifest], PackChecker | None] = lambda manifest: None,
+    run: RunBatches | None = None,
 ) -> BundleVerification:
     """Verify a bundle offline, from its bytes alone. Nothing in the stream makes it raise.
 
     `manifest_digest` is one that the caller trusts. `packs` returns what runs the packs that a
-    manifest names; None if it names none.
+    manifest names; None if it names none. `run` shares the work on many events.
     """
     progress = _Progress()
     found: AffidavitError | None = None
     try:
-        reader = read_bundle(stream, limits, progress.done.__setitem__)
+        reader = read_bundle(stream, limits, progress.done.__setitem__, run)
         progress.manifest = reader.manifest
         _require_digest(progress, manifest_digest)
         checker = packs(reader.manifest)

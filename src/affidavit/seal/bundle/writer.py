@@ -22,11 +22,12 @@ from affidavit.seal.bundle.events import (
     LEAF_SALT_BYTES,
     AwareDatetime,
     LineTemplate,
+    VerifiedBatch,
     content_hash,
     encoded_name,
     encoded_subject,
 )
-from affidavit.seal.bundle.manifest import EventTotals
+from affidavit.seal.bundle.manifest import EventTotals, line_digests
 from affidavit.seal.bundle.merkle import leaf_prefixed_lines
 
 _BATCH_LINES: Final = 512  # Lines that are added to the totals at a time.
@@ -127,7 +128,8 @@ class EventWriter:
     def _add_to_totals(self) -> None:
         if self._lines:
             text = b"".join(self._lines)
-            self.totals.add(text, self._hashes, leaf_prefixed_lines(text), self._types)
+            batch = VerifiedBatch(self._hashes, leaf_prefixed_lines(text), self._types)
+            self.totals.add(text, line_digests(text, batch))
         self._lines, self._hashes, self._types = [], [], []
 
 
