@@ -446,13 +446,13 @@ def _can_join(spark: "SparkSession", run: "SparkRagRun", *, is_judged: bool) -> 
     """Tell whether all rows are ours and none has contexts to judge; the first rows tell."""
     from affidavit.engine.spark import members_of
 
-    golds = [members_of(spark, name) for name in run.gold]
-    traces = [members_of(spark, name) for name in run.trace]
+    def is_joined(members: frozenset[str]) -> bool:
+        return "answer_json" in members and not (is_judged and "contexts" in members)
+
     return (
-        bool(golds)
-        and all("answerable" in members for members in golds)
-        and all("answer_json" in members for members in traces)
-        and not (is_judged and any("contexts" in members for members in traces))
+        bool(run.gold)
+        and all("answerable" in members_of(spark, name) for name in run.gold)
+        and all(is_joined(members_of(spark, name)) for name in run.trace)
     )
 
 

@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -67,7 +67,6 @@ class SparkInput:
 @contextmanager
 def spark_session(master: str) -> "Iterator[SparkSession]":
     """Yield a Spark session; local workers use the Python of this process."""
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     if is_local(master):
@@ -79,7 +78,7 @@ def spark_session(master: str) -> "Iterator[SparkSession]":
         builder = builder.config(name, value)
     try:
         spark = builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError, ValueError) as error:
+    except (*spark_errors(), RuntimeError, ValueError) as error:
         raise AffidavitError(faults.SPARK_START, reason=reason_of(error)) from None
     spark.sparkContext.setLogLevel("OFF")
     try:
@@ -93,6 +92,14 @@ def spark_session(master: str) -> "Iterator[SparkSession]":
 def is_local(master: str) -> bool:
     """Tell whether the workers of a master run in this installation."""
     return master == "local" or master.startswith("local[")
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that the calls of Spark raise."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError, OSError
 
 
 def reason_of(error: Exception) -> str:
@@ -207,22 +214,26 @@ def members_of(spark: "SparkSession", name: str) -> frozenset[str]:
     """Return the member names of the first row of a path; none if it is not a JSON object."""
     if name.rstrip("/").endswith(_PARQUET):
         return frozenset(spark.read.parquet(name).columns)
+    first_line = _head_of(spark, name).strip().partition(b"\n")[0]
+    try:
+        row = decode(first_line)
+    except AffidavitError:
+        return frozenset()
+    return frozenset(row) if isinstance(row, dict) else frozenset()
+
+
+def _head_of(spark: "SparkSession", name: str) -> bytes:
     files, inside = _files_of(spark, name)
     stream = files.open(inside[0])
     try:
-        head = bytes(stream.readNBytes(_HEAD_BYTES))
+        return bytes(stream.readNBytes(_HEAD_BYTES))
     finally:
         stream.close()
-    with suppress(AffidavitError):
-        row = decode(head.strip().partition(b"\n")[0])
-        return frozenset(row) if isinstance(row, dict) else frozenset()
-    return frozenset()
 
 
 @contextmanager
 def copied_files(spark: "SparkSession", names: Iterable[str]) -> Iterator[dict[str, str]]:
     """Yield the files of some paths, each with a copy on this machine."""
-    machine: Any = spark.sparkContext._jvm
     with tempfile.TemporaryDirectory(prefix="affidavit-") as folder:
         copies: dict[str, str] = {}
         for name in names:
@@ -230,16 +241,19 @@ def copied_files(spark: "SparkSession", names: Iterable[str]) -> Iterator[dict[s
             for file in inside:
                 # The ending of a name tells what is in the file.
                 copy = Path(folder) / str(len(copies)) / str(file.getName())
-                target = machine.org.apache.hadoop.fs.Path(copy.as_uri())
-                files.copyToLocalFile(False, file, target, True)
+                files.copyToLocalFile(False, file, _path(spark, copy.as_uri()), True)
                 copies[name if len(inside) == 1 else str(file.toString())] = str(copy)
         yield copies
 
 
+def _path(spark: "SparkSession", name: str) -> Any:
+    machine: Any = spark.sparkContext._jvm
+    return machine.org.apache.hadoop.fs.Path(name)
+
+
 def _files_of(spark: "SparkSession", name: str) -> tuple[Any, list[Any]]:
     """Return the file system of a path, and its files in the order of their names."""
-    machine: Any = spark.sparkContext._jvm
-    path = machine.org.apache.hadoop.fs.Path(name)
+    path = _path(spark, name)
     files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     found = files.globStatus(path) or ()
     inside = [each for status in found for each in _files_in(files, status)]

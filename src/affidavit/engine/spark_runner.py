@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as faults
 from affidavit.engine.local import in_order
-from affidavit.engine.spark import is_local, reason_of
+from affidavit.engine.spark import is_local, reason_of, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,13 +100,11 @@ def _waves(items: Iterable[object], count: int) -> Iterator[list[bytes]]:
 
 def _results_of(spark: "SparkSession", work: _BatchWork, wave: list[bytes]) -> list[bytes]:
     import pyarrow
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
 
     table = pyarrow.table({_COLUMN: pyarrow.array(wave, pyarrow.binary())})
     try:
         done = spark.createDataFrame(table).mapInArrow(work, f"{_COLUMN} binary").toArrow()
-    except (PySparkException, Py4JError, OSError) as error:
+    except spark_errors() as error:
         raise AffidavitError(faults.SPARK_WORK, reason=reason_of(error)) from None
     results: list[bytes] = done.column(_COLUMN).to_pylist()
     return results
