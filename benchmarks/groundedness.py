@@ -2,7 +2,7 @@
 
 Each run is `affidavit gate rag ROWS --no-cache` in a process of its own, start-up included. Beside
 it stands what tools that ask a model would send for the same rows, counted from the texts alone.
-Spark is the one that interop/spark.sh installs; its JVM counts. Without it, its figure is left out
+Spark is the one that interop/spark.sh installs; its JVM counts. Without it, its figure is left out.
 """
 
 import json
