@@ -78,7 +78,7 @@ def spark_session(master: str) -> "Iterator[SparkSession]":
         builder = builder.config(name, value)
     try:
         spark = builder.getOrCreate()
-    except (*spark_errors(), RuntimeError, ValueError) as error:
+    except spark_errors() as error:
         raise AffidavitError(faults.SPARK_START, reason=reason_of(error)) from None
     spark.sparkContext.setLogLevel("OFF")
     try:
@@ -99,7 +99,7 @@ def spark_errors() -> tuple[type[Exception], ...]:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    return PySparkException, Py4JError, OSError
+    return PySparkException, Py4JError, OSError, RuntimeError, ValueError
 
 
 def reason_of(error: Exception) -> str:
