@@ -18,12 +18,22 @@ class Files:
     gold: str
     trace: str
     peers: str
+    texts: str = ""
+    """Gold and traces in one file with the texts of the contexts, in the columns of Ragas."""
 
 
 def write_rows(folder: Path, name: str, traces: int, questions: int) -> Files:
     """Write a gold set, traces, and the same rows for the peers; always the same ones."""
-    gold, trace, peers = (folder / f"{name}-{part}.jsonl" for part in ("gold", "trace", "peers"))
-    with gold.open("w") as golds, trace.open("w") as runs, peers.open("w") as both:
+    gold, trace, peers, texts = (
+        folder / f"{name}-{part}.jsonl" for part in ("gold", "trace", "peers", "texts")
+    )
+    corpus = [words(150, "passage", number) for number in range(500)]
+    with (
+        gold.open("w") as golds,
+        trace.open("w") as runs,
+        peers.open("w") as both,
+        texts.open("w") as long,
+    ):
         for number in range(questions):
             golds.write(json.dumps(_gold(number)) + "\n")
         for number in range(traces):
@@ -31,8 +41,10 @@ def write_rows(folder: Path, name: str, traces: int, questions: int) -> Files:
             run = _trace(number, item)
             runs.write(json.dumps(run) + "\n")
             if traces == questions:
-                both.write(json.dumps(_for_peers(item, run)) + "\n")
-    return Files(str(gold), str(trace), str(peers))
+                row = _for_peers(item, run)
+                both.write(json.dumps(row) + "\n")
+                long.write(json.dumps(_with_texts(row, corpus)) + "\n")
+    return Files(str(gold), str(trace), str(peers), str(texts))
 
 
 def chance(*seed: object) -> int:
@@ -97,4 +109,20 @@ def _for_peers(item: dict[str, object], run: dict[str, object]) -> dict[str, obj
         "reference": substrings[0] if substrings else "not in context",
         "retrieved_ids": run["retrieved_ids"],
         "gold_citations": item["gold_citations"] or ["none"],
+    }
+
+
+def _with_texts(row: dict[str, object], corpus: list[str]) -> dict[str, object]:
+    def found(ids: object) -> list[str]:
+        assert isinstance(ids, list)
+        return [corpus[chance("text", name) % len(corpus)] for name in ids]
+
+    return {
+        "user_input": row["question"],
+        "response": row["claim"],
+        "reference": row["reference"],
+        "retrieved_contexts": found(row["retrieved_ids"]),
+        "reference_contexts": found(row["gold_citations"]),
+        "retrieved_context_ids": row["retrieved_ids"],
+        "reference_context_ids": row["gold_citations"],
     }

@@ -1,6 +1,7 @@
 """Score rows with another tool, and print the CPU seconds; run by benchmarks/gates.py.
 
     python benchmarks/gates_peers.py ragas|deepeval ROWS.jsonl
+    python benchmarks/gates_peers.py promptfoo ROWS.jsonl > promptfooconfig.json
 
 Runs in an environment of its own. Four checks that ask no model: is the answer the reference, does
 it hold it, were the right passages retrieved, and is what was retrieved right.
@@ -40,6 +41,7 @@ def ragas_seconds(rows: list[Row]) -> float:
                 "reference": row["reference"],
                 "retrieved_context_ids": row["retrieved_ids"],
                 "reference_context_ids": row["gold_citations"],
+                **{name: row[name] for name in TEXTS if name in row},
             }
             for row in rows
         ]
@@ -87,8 +89,8 @@ def deepeval_seconds(rows: list[Row]) -> float:
             input=row["question"],
             actual_output=row["claim"],
             expected_output=row["reference"],
-            context=row["gold_citations"] or ["none"],
-            retrieval_context=row["retrieved_ids"],
+            context=row.get("reference_contexts") or row["gold_citations"] or ["none"],
+            retrieval_context=row.get("retrieved_contexts") or row["retrieved_ids"],
         )
         for row in rows
     ]
@@ -111,9 +113,43 @@ def deepeval_seconds(rows: list[Row]) -> float:
     return seconds
 
 
+def promptfoo_config(rows: list[Row]) -> Row:
+    """Return the same four checks as a configuration of promptfoo; the echo provider answers."""
+    recall = "JSON.parse(context.vars.gold).some((id) => context.vars.found.includes(id))"
+    precision = "JSON.parse(context.vars.found).some((id) => context.vars.gold.includes(id))"
+    tests = [
+        {
+            "vars": {
+                "claim": row["claim"],
+                "found": json.dumps(row.get("retrieved_contexts") or row["retrieved_ids"]),
+                "gold": json.dumps(row.get("reference_contexts") or row["gold_citations"]),
+            },
+            "assert": [
+                {"type": "equals", "value": row["reference"]},
+                {"type": "contains", "value": row["reference"]},
+                {"type": "javascript", "value": recall},
+                {"type": "javascript", "value": precision},
+            ],
+        }
+        for row in rows
+    ]
+    return {"prompts": ["{{claim}}"], "providers": ["echo"], "tests": tests}
+
+
 TOOLS = {"ragas": ragas_seconds, "deepeval": deepeval_seconds}
+TEXTS = ("retrieved_contexts", "reference_contexts")
+OUR_NAMES = {
+    "user_input": "question",
+    "response": "claim",
+    "retrieved_context_ids": "retrieved_ids",
+    "reference_context_ids": "gold_citations",
+}
 
 if __name__ == "__main__":
     tool, file = sys.argv[1:]
-    given = [json.loads(line) for line in Path(file).read_bytes().splitlines()]
-    print(json.dumps({"seconds": TOOLS[tool](given)}))
+    lines = map(json.loads, Path(file).read_bytes().splitlines())
+    given = [{OUR_NAMES.get(name, name): value for name, value in row.items()} for row in lines]
+    if tool == "promptfoo":
+        print(json.dumps(promptfoo_config(given)))
+    else:
+        print(json.dumps({"seconds": TOOLS[tool](given)}))

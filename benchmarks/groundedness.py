@@ -2,6 +2,7 @@
 
 Each run is `affidavit gate rag ROWS --no-cache` in a process of its own, start-up included. Beside
 it stands what tools that ask a model would send for the same rows, counted from the texts alone.
+Spark is the one that interop/spark.sh installs; its JVM counts. Without it, its figure is left out.
 """
 
 import json
@@ -38,14 +39,21 @@ _TOKENS_PER_WORD: Final = 4 / 3
 # judge the statements. DeepEval: contexts and answer apart, then the verdicts, then the reason.
 _PEERS: Final = {"ragas": (2, 2, 1), "DeepEval": (4, 2, 1)}
 
+_ROOT: Final = Path(__file__).resolve().parent.parent
+_SPARK: Final = _ROOT / ".interop" / "spark" / "bin" / "python"
+# Adopts the processes that the command leaves behind, as those of Spark, so that all are counted.
 _RUN: Final = """
-import resource, sys
-from affidavit.cli.main import main
+import ctypes, os, resource, subprocess, sys
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+code = subprocess.run(sys.argv[1:]).returncode
 try:
-    main()
-finally:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    sys.stderr.write("CPU %f\\n" % sum(each.ru_utime + each.ru_stime for each in used))
+    while True:
+        os.wait()
+except ChildProcessError:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+sys.stderr.write("CPU %f\\n" % (used.ru_utime + used.ru_stime))
+sys.exit(code)
 """
 
 
@@ -57,7 +65,8 @@ def measure(quick: bool = False) -> list[Figure]:
         file = Path(place) / "rows.jsonl"
         rows = [*make_rows(count)]
         file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-        seconds = {judge: _cpu_seconds(file, judge) for judge in (fast, DEFAULT_JUDGE)}
+        seconds = {judge: _run(file, judge)[0] for judge in (fast, DEFAULT_JUDGE)}
+        on_spark = _spark_figures(file, fast, count)
     scale = ROWS / count
     peers = "; ".join(_peer_cost(name, rows, scale) for name in _PEERS)
     return [
@@ -70,6 +79,25 @@ def measure(quick: bool = False) -> list[Figure]:
             detail=f"{seconds[judge]:.1f} s for {count} rows; {peers}",
         )
         for judge, limit in ((fast, 25), (DEFAULT_JUDGE, 300))
+    ] + on_spark
+
+
+def _spark_figures(file: Path, judge: str, count: int) -> list[Figure]:
+    if not _SPARK.exists():
+        return []
+    here, wanted = _run(file, judge, "-j", "2")
+    there, made = _run(file, judge, "--engine", "spark", "--master", "local[2]", python=_SPARK)
+    if made != wanted:
+        raise RuntimeError("the report of Spark differs from that of two processes")
+    return [
+        Figure(
+            name=f"groundedness: {count:,} rows on Spark local[2], judge {judge}",
+            target="at most 1.3x the CPU of -j 2, same bytes",
+            ratio=there / here,
+            better="lower",
+            limit=1.3,
+            detail=f"{there:.1f} s, -j 2 {here:.1f} s; the same bytes",
+        )
     ]
 
 
@@ -101,18 +129,22 @@ def _sentences(number: int, part: int) -> Iterator[str]:
         yield text
 
 
-def _cpu_seconds(file: Path, judge: str) -> float:
+def _run(
+    file: Path, judge: str, *options: str, python: str | Path = sys.executable
+) -> tuple[float, str]:
+    """Return the CPU seconds of a run, and its report."""
+    line = (python, "-m", "affidavit", "gate", "rag", file, "--no-cache", "--judge", judge)
     done = subprocess.run(
-        [sys.executable, "-c", _RUN, "gate", "rag", str(file), "--no-cache", "--judge", judge],
+        [sys.executable, "-c", _RUN, *line, "--json", *options],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "NO_COLOR": "1"},
+        env={**os.environ, "PYTHONPATH": str(_ROOT / "src")},
     )
     lines = [line for line in done.stderr.splitlines() if line.startswith("CPU ")]
     if done.returncode not in (0, 1) or not lines:
         raise RuntimeError(done.stderr)
-    return float(lines[-1].split()[1])
+    return float(lines[-1].split()[1]), done.stdout
 
 
 def _peer_cost(name: str, rows: list[dict[str, Any]], scale: float) -> str:

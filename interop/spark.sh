@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `gate rag` on a real Spark in local mode gives the same bytes as one process. Spark has its own
-# environment; Java 17 or newer must be installed.
+# `gate rag`, `check` of rows and `judge score` on a real Spark, in local mode and with executors of
+# their own, give the same bytes as one process. Spark has its own environment; Java 17 or newer must
+# be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.interop/spark

@@ -22,7 +22,7 @@ LOCKS = {
     "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
     "peers.txt": ("requirements/peers.in",),
     "schemathesis.txt": ("requirements/schemathesis.in",),
-    "spark.txt": ("pyproject.toml", "--extra", "spark"),
+    "spark.txt": ("pyproject.toml", "--extra", "ledger", "--extra", "spark"),
 }
 
 

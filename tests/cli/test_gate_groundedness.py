@@ -1,6 +1,7 @@
 """`affidavit gate rag` on rows of question, answer and contexts: no gold set is needed."""
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -106,11 +107,19 @@ def test_judging_can_be_left_out() -> None:
     assert "--no-groundedness leaves out" in told.stderr
 
 
-def test_spark_judges_no_answers() -> None:
+ON_SPARK = {
+    "a gate": ("gate", "rag"),
+    "a check of rows": ("check",),
+    "scores": ("judge", "score"),
+}
+
+
+@pytest.mark.parametrize("command", ON_SPARK.values(), ids=ON_SPARK.keys())
+def test_spark_is_an_extra(command: tuple[str, ...]) -> None:
     file = lines(Path("rows.jsonl"), [CHANGED])
-    told = run("gate", "rag", "--gold", file, "--trace", file, "--engine", "spark", "--sample", "3")
-    assert told.exit_code == 2
-    assert "Spark judges no answers" in told.stderr
+    told = run(*command, file, "--engine", "spark", "--master", "local[2]")
+    assert (told.exit_code, told.stderr[:5]) == (2, "AF003")
+    assert "affidavit[spark]" in told.stderr
 
 
 LACKING = {
@@ -258,13 +267,27 @@ def test_a_bad_line_is_skipped_and_counted() -> None:
     assert report["counts"]["judged_rows"] == 2
 
 
+ODD_ROWS = [
+    '{"user_input": "half',
+    row("An empty context?", "Employees get 25 days of leave.", ""),
+    row("No context at all?", "Employees get 25 days of leave.") | {"retrieved_contexts": []},
+    row(
+        "A long context?", "Unused leave can be carried forward.", "Nobody asked. " * 150_000, GUIDE
+    ),
+    row("Wie viele Tage?", "Es gibt fünf Tage Urlaub.", "Es gibt fünf Tage Urlaub im Jahr."),
+    row("何日ですか?", "休暇は五日です。", "休暇は年に五日です。"),
+    row("Nothing?", None),
+]
+"""One line that is not JSON, and rows that are judged as far as they can be."""
+
+
 def test_a_run_that_was_killed_goes_on_where_it_stopped() -> None:
     rows = [
         row(f"{n}?", f"Employees of branch {n} are entitled to 25 days of leave.", POLICY, GUIDE)
         for n in range(400)
     ]
-    file = lines(Path("rows.jsonl"), rows)
-    options = ("gate", "rag", file, "--judge", "lexical")
+    file = lines(Path("rows.jsonl"), [*rows[:200], *ODD_ROWS, *rows[200:]])
+    options = ("gate", "rag", file, "--judge", "lexical", "--skip-bad", "--json")
     started = subprocess.Popen(
         command_line(REAL, options),
         env=environment({"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}),
@@ -273,9 +296,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped() -> None:
     )
     store = Path(".affidavit/judge/readings.sqlite")
     try:
-        for _ in range(600):
-            if _stored(store) > 20:
-                break
+        while started.poll() is None and _stored(store) <= 20:
             time.sleep(0.05)
     finally:
         started.send_signal(signal.SIGKILL)
@@ -283,9 +304,15 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped() -> None:
     before = _stored(store)
     assert 20 < before < 400
     told = run("-v", *options)
-    read = int(told.stderr.partition("judged; ")[2].split()[0])
-    assert before + read == 400
+    rows_judged, read = re.findall(r"(\d+) rows were judged; (\d+) claims", told.stderr)[0]
+    assert (int(rows_judged), before + int(read)) == (406, _stored(store))
     assert run(*options, "--no-cache").stdout == told.stdout
+    report = json.loads(told.stdout)
+    assert report["inputs"]["trace"]["skipped"] == 1
+    counts = report["counts"]
+    # Every answer is one claim, and one row has no answer.
+    assert (counts["traces"], counts["claims"] + counts["claims_not_judged"]) == (406, 405)
+    assert counts["claims_not_judged"] > 0
 
 
 def _stored(store: Path) -> int:

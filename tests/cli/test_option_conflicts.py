@@ -25,6 +25,14 @@ UNUSED = {
         [*RAG, "--engine", "spark", "-j", "2"],
         "--jobs is for --engine local: Spark has its own",
     ),
+    "an address of Spark, when rows are scored here": (
+        ["judge", "score", "rows.jsonl", "--master", "yarn"],
+        "--master is for --engine spark",
+    ),
+    "Spark for one answer": (
+        [*CHECK, "--engine", "spark"],
+        "--engine is for a file of many answers",
+    ),
     "items that no report names": (
         [*RAG, "--items"],
         "--items is for --report and --json, which name the items",

@@ -1,10 +1,13 @@
-"""The few calls of Spark's collections that the engine makes, over lists cut into two parts.
+"""The few calls of Spark that the engine makes, over lists cut into two parts.
 
 Whether Spark itself does the same is seen by interop/spark.sh, which has a real one.
 """
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 
@@ -52,3 +55,41 @@ class StandIn:
 
     def count(self) -> int:
         return len(self.rows)
+
+
+class StandInSession:
+    """A session that runs Python functions over Arrow tables in this process."""
+
+    def __init__(self, master: str = "local[2]") -> None:
+        self.added: list[Path] = []
+        self.waves: list[int] = []
+        self.sparkContext = SimpleNamespace(
+            master=master,
+            defaultParallelism=2,
+            addFile=lambda name: self.added.append(Path(name)),
+        )
+
+    def createDataFrame(self, table: Any) -> "StandInFrame":
+        self.waves.append(table.num_rows)
+        return StandInFrame(table)
+
+
+class StandInFrame:
+    """A table in two partitions, which workers get as Arrow batches."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def mapInArrow(self, work: Callable[[Iterable[Any]], Iterable[Any]], _: str) -> "StandInFrame":
+        import pyarrow
+
+        half = max(self._table.num_rows // 2, 1)
+        made = []
+        for start in range(0, self._table.num_rows, half):
+            batches = self._table.slice(start, half).to_batches()
+            # A worker has its own copy of the work.
+            made += pickle.loads(pickle.dumps(work))(iter(batches))  # noqa: S301 - ours
+        return StandInFrame(pyarrow.Table.from_batches(made))
+
+    def toArrow(self) -> Any:
+        return self._table

@@ -7,19 +7,27 @@ from typing import Any
 
 import pytest
 from tests.cli.test_gate_rag_command import answer, good, item, lines, many
-from tests.engine.standin_rdd import StandIn
+from tests.engine.standin_rdd import StandIn, StandInSession
 
 from affidavit.app.gate_inputs import InputLines
 from affidavit.app.gate_rag import RagPlan, gate_rag, spark_paths
-from affidavit.base.errors import AffidavitError
-from affidavit.engine import spark_rag
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults.input import FILE_MISSING
+from affidavit.engine import spark, spark_rag
 from affidavit.engine.spark import SparkInput, SparkRow
 from affidavit.reports.gate_json import gate_report_chunks
 
 
 @contextmanager
-def no_session(master: str) -> Iterator[str]:
-    yield master
+def session(master: str) -> Iterator[StandInSession]:
+    yield StandInSession(master)
+
+
+def head_here(_: object, name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()[: 1 << 16]
+    except FileNotFoundError:
+        raise AffidavitError(FILE_MISSING, Where(name)) from None
 
 
 def read_here(_: object, names: tuple[str, ...]) -> Any:
@@ -37,17 +45,17 @@ def read_here(_: object, names: tuple[str, ...]) -> Any:
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_rag, "spark_session", no_session)
+    monkeypatch.setattr(spark, "spark_session", session)
+    monkeypatch.setattr(spark, "_head_of", head_here)
     monkeypatch.setattr(spark_rag, "read_input", read_here)
 
 
-def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
+def plan(folder: Path, gold: bytes, /, *traces: bytes, **changes: Any) -> RagPlan:
     (folder / "gold.jsonl").write_bytes(gold)
     for number, raw in enumerate(traces):
         (folder / f"trace-{number}.jsonl").write_bytes(raw)
-    return RagPlan(
-        gold=(str(folder / "gold.jsonl"),), trace=(str(folder / "trace-*.jsonl"),), **changes
-    )
+    named = {"gold": (str(folder / "gold.jsonl"),), "trace": (str(folder / "trace-*.jsonl"),)}
+    return RagPlan(**{**named, **changes})
 
 
 def on(engine: str, asked: RagPlan, *, items: bool = True) -> bytes:
@@ -102,7 +110,47 @@ def test_rows_of_parquet_come_as_values(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_spark_cannot_read() -> None:
     assert on("spark", RagPlan(gold=("g",), trace=("-",))).startswith(b"AF427: standard input")
-    assert on("spark", RagPlan(gold=(), trace=("t",))).startswith(b"AF419: t")
+
+
+CONTEXT = "The office is open on 5 days of the week."
+RIGHT, WRONG = "The office is open on 5 days.", "The office is open on 6 days."
+JUDGED: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "a file of another tool, without gold": (
+        [
+            {"question": f"When {number}?", "answer": text, "contexts": [CONTEXT]}
+            for number, text in enumerate([RIGHT, WRONG] * 20)
+        ],
+        {"gold": ()},
+    ),
+    "a sample": (
+        [
+            {"question": f"When {number}?", "answer": RIGHT, "contexts": [CONTEXT]}
+            for number in range(9)
+        ],
+        {"gold": (), "sample": 3},
+    ),
+    "our own traces with the texts of their contexts": (
+        [answer(f"q{number}", {"claim": RIGHT}, contexts=[CONTEXT]) for number in range(9)],
+        {},
+    ),
+    "rows that lack what is needed": ([{"question": "Why?", "answer": RIGHT}], {"gold": ()}),
+}
+
+
+@pytest.mark.parametrize(("rows", "changes"), JUDGED.values(), ids=JUDGED.keys())
+def test_answers_are_judged_with_the_same_bytes(
+    tmp_path: Path, rows: list[dict[str, Any]], changes: dict[str, Any]
+) -> None:
+    gold = lines([item(f"q{number}") for number in range(9)])
+    asked = plan(tmp_path, gold, lines(rows), **{"judge": "lexical", **changes})
+    local = on("local", asked)
+    assert on("spark", asked) == local
+    assert (b'"judge_digest"' in local) == ("contexts" in rows[0])
+
+
+def test_a_missing_file_is_the_same_error() -> None:
+    asked = RagPlan(gold=(), trace=("none.jsonl",))
+    assert on("spark", asked) == on("local", asked) != b""
 
 
 def test_patterns_of_this_machine_are_spread_out_and_addresses_are_not(tmp_path: Path) -> None:

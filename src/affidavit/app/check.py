@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct, structs
 
-from affidavit.app.judges import JudgeChoice, is_counted, judge_for, judge_named
+from affidavit.app.judges import JudgeChoice, judge_for, judge_named
 from affidavit.app.project import Project
 from affidavit.base.config import MAX_CONFIG_BYTES
 from affidavit.base.digest import digest_of
@@ -55,11 +55,6 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
     top_k: int
     judge: JudgeChoice
     jobs: int = 1
-
-    @property
-    def checking_jobs(self) -> int:
-        """How many processes check answers: one if they would share a budget and a rate limit."""
-        return 1 if is_counted(self.judge) else self.jobs
 
 
 class SourceSearch(Protocol):

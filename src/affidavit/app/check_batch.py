@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -22,10 +22,9 @@ from affidavit.app.check import (
     build_check_context,
     check_answer,
     require_documents,
-    save_ledger,
 )
 from affidavit.app.groundedness import MemoryJudge
-from affidavit.app.judges import JudgeChoice, judge_for
+from affidavit.app.judges import JudgeChoice, is_counted, judge_for
 from affidavit.app.project import Project
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import content_id, sha256_hex
@@ -36,10 +35,10 @@ from affidavit.base.files import append_line_durably, read_bounded
 from affidavit.base.strict_json import split_lines
 from affidavit.decision.decision import Decision
 from affidavit.documents.passages import PassageIndex
-from affidavit.engine.local import run_in_order
+from affidavit.engine.local import LocalRunner, Runner
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.adjudication import CheckRequest
-from affidavit.ledger.record import SCHEMA
+from affidavit.ledger.record import SCHEMA, ledger_to_json
 from affidavit.ledger.rules import rules_digest
 from affidavit.reports.ledger_text import BatchOutcome, batch_outcome
 
@@ -140,13 +139,22 @@ class BatchChecker(Struct, frozen=True):
     """The folder of the batch file: a row names its sources relative to it."""
     generated_at: str
 
-    def outcomes(self, rows: Iterable[BatchRow], results: Path) -> Iterator[BatchOutcome]:
-        """Yield an outcome per row, in order, and append new ones to the results file."""
+    def outcomes(
+        self, rows: Iterable[BatchRow], results: Path, run: Runner
+    ) -> Iterator[BatchOutcome]:
+        """Yield an outcome per row, in order; new ones and their ledgers are stored."""
         items = (BatchItem(row, self.key(row)) for row in rows)
-        jobs = self.plan.checking_jobs
+        run = LocalRunner() if is_counted(self.plan.judge) else run
         return run_batch(
-            items, results, lambda fresh: run_in_order(self, fresh, jobs), self.is_valid
+            items, results, lambda fresh: self._stored(run(self, fresh)), self.is_valid
         )
+
+    def _stored(self, checked: Iterable["CheckedAnswer"]) -> Iterator[BatchOutcome]:
+        # Stored by this process: on Spark, the workers have other disks.
+        for outcome, ledger in checked:
+            if ledger is not None:
+                self.plan.project.sessions.save(outcome.session_id or "", ledger)
+            yield outcome
 
     def key(self, row: BatchRow) -> str:
         """Return the key of everything that determines the outcome of a row, except the time.
@@ -213,8 +221,8 @@ class BatchChecker(Struct, frozen=True):
             return False
         return batch_outcome(item.row.id, item.key, ledger) == outcome
 
-    def __call__(self, item: BatchItem) -> BatchOutcome:
-        """Check a row and store its ledger. An error is an outcome: the others go on."""
+    def __call__(self, item: BatchItem) -> "CheckedAnswer":
+        """Check a row. An error is an outcome: the others go on."""
         try:
             context, names = self.context_for(item.row)
             if item.row.contexts is None:
@@ -223,9 +231,16 @@ class BatchChecker(Struct, frozen=True):
                 require_documents(context)
             ledger = check_answer(self.request_for(item.row, names), context)
         except AffidavitError as error:
-            return failed_outcome(item, error)
-        save_ledger(ledger, self.plan.project)
-        return batch_outcome(item.row.id, item.key, ledger)
+            return CheckedAnswer(failed_outcome(item, error))
+        outcome = batch_outcome(item.row.id, item.key, ledger)
+        return CheckedAnswer(outcome, ledger_to_json(ledger))
+
+
+class CheckedAnswer(NamedTuple):
+    """The outcome of an answer, and its ledger as it is stored, if it has one."""
+
+    outcome: BatchOutcome
+    ledger: bytes | None = None
 
 
 def default_results_file(plan: CheckPlan, file: Path) -> Path:

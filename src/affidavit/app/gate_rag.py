@@ -3,6 +3,8 @@
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -48,7 +50,7 @@ from affidavit.base.strict_json import decode
 from affidavit.decision.comparison import Comparison, compare_outcomes
 from affidavit.decision.counts import EMPTY_LISTING
 from affidavit.decision.report import Report
-from affidavit.engine.local import run_with_shared
+from affidavit.engine.local import LocalRunner, run_with_shared
 from affidavit.gates.constraints import (
     DEFAULT_SCU_RULES,
     ConstraintJudge,
@@ -77,7 +79,10 @@ from affidavit.gates.refusals import REFUSAL, RefusalReader
 from affidavit.gates.report import PlacedOffender
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from affidavit.app.groundedness import RowJudge
+    from affidavit.engine.spark_rag import SparkRagRun
 
 READINGS_FILE: Final = ".affidavit/judge/readings.sqlite"
 """Where the command keeps what the judge read; it may be deleted at any time."""
@@ -123,8 +128,8 @@ def _compared(request: RagRequest, outcome: RagResult) -> Comparison | None:
 def evaluate_locally(request: RagRequest, run: ParallelRun) -> RagResult:
     """Evaluate on this machine; `run` executes the parts, in one process or several."""
     with (
-        sources_named("trace", request.trace, request.columns) as traces,
-        sources_named("gold", request.gold) as named,
+        sources_named("trace", request.trace, request.columns, request.copies) as traces,
+        sources_named("gold", request.gold, copies=request.copies) as named,
         _garbage_collector_off(),
     ):
         golds = named or _gold_in_traces(traces)
@@ -227,7 +232,7 @@ class _RowSink:
             self.found = judge_rows(
                 self._counted(rows),
                 judge,
-                jobs=self._request.jobs,
+                run=self._request.runner,
                 sample=None if judging.sample is None else (judging.sample, judging.seed),
                 keeps_claims=self._request.items,
                 progress=judging.progress,
@@ -403,6 +408,7 @@ def gate_rag(
         jobs=plan.jobs,
         columns=plan.map,
         judging=plan.judging(progress, on_cost, above_budget=above_budget),
+        runner=LocalRunner(plan.jobs),
     )
     if engine == "spark":
         return decide_rag(request, lambda asked: _evaluate_on_spark(asked, master))
@@ -410,33 +416,74 @@ def gate_rag(
 
 
 def _evaluate_on_spark(request: RagRequest, master: str) -> RagResult:
-    from affidavit.engine.spark_rag import SparkRagRun, score_rag_on_spark
+    """Evaluate on Spark: our own rows are joined there, answers with contexts are judged there.
+
+    Other rows are read by this process, which costs a small part of judging them.
+    """
+    from affidavit.engine.spark import copied_files, spark_session
+    from affidavit.engine.spark_rag import score_rag_on_spark
+    from affidavit.engine.spark_runner import SparkRunner
 
     for name in (*request.gold, *request.trace):
         if name == STANDARD_INPUT:
             raise AffidavitError(faults.SPARK_INPUT, Where(file=shown_name(name)))
-    if not request.gold:
-        raise AffidavitError(faults.GOLD_UNNAMED, Where(file=request.trace[0]))
-    return score_rag_on_spark(
-        SparkRagRun(
-            master=master,
-            gold=spark_paths(request.gold),
-            trace=spark_paths(request.trace),
-            shown=(", ".join(request.gold), ", ".join(request.trace)),
-            settings=request.policy.settings,
-            skip_bad=request.skip_bad,
-            items=request.needs_items,
-            expect_gold_digest=request.expect_gold_digest,
-            digest=digest_of_files,
-        )
+    with spark_session(master) as spark:
+        joined = _joined_run(request)
+        if _can_join(spark, joined, is_judged=request.judging is not None):
+            return score_rag_on_spark(spark, joined)
+        with (
+            copied_files(spark, filter(_is_elsewhere, request.gold)) as golds,
+            copied_files(spark, filter(_is_elsewhere, request.trace)) as traces,
+        ):
+            here = replace(
+                request,
+                gold=(*filterfalse(_is_elsewhere, request.gold), *golds),
+                trace=(*filterfalse(_is_elsewhere, request.trace), *traces),
+                copies={**golds, **traces},
+                runner=SparkRunner(spark),
+            )
+            return evaluate_locally(here, run_with_shared)
+
+
+def _joined_run(request: RagRequest) -> "SparkRagRun":
+    from affidavit.engine.spark_rag import SparkRagRun
+
+    return SparkRagRun(
+        gold=spark_paths(request.gold),
+        trace=spark_paths(request.trace),
+        shown=(", ".join(request.gold), ", ".join(request.trace)),
+        settings=request.policy.settings,
+        skip_bad=request.skip_bad,
+        items=request.needs_items,
+        expect_gold_digest=request.expect_gold_digest,
+        digest=digest_of_files,
     )
+
+
+def _can_join(spark: "SparkSession", run: "SparkRagRun", *, is_judged: bool) -> bool:
+    """Tell whether all rows are ours and none has contexts to judge; the first rows tell."""
+    from affidavit.engine.spark import members_of
+
+    def is_joined(members: frozenset[str]) -> bool:
+        return "answer_json" in members and not (is_judged and "contexts" in members)
+
+    return (
+        bool(run.gold)
+        and all("answerable" in members_of(spark, name) for name in run.gold)
+        and all(is_joined(members_of(spark, name)) for name in run.trace)
+    )
+
+
+def _is_elsewhere(name: str) -> bool:
+    """Tell whether only Spark can read a file."""
+    return "://" in name
 
 
 def spark_paths(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the paths for Spark; local patterns are expanded to files."""
     found: list[str] = []
     for name in names:
-        found.extend((name,) if "://" in name else files_named((name,)))
+        found.extend((name,) if _is_elsewhere(name) else files_named((name,)))
     return tuple(found)
 
 

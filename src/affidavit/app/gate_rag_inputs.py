@@ -34,6 +34,7 @@ from affidavit.base.files import digest_file, open_to_read
 from affidavit.base.text import excerpt
 from affidavit.decision.counts import Listing, listing_of
 from affidavit.decision.report import ReportInput
+from affidavit.engine.local import LocalRunner, Runner
 from affidavit.gates.rag_counts import (
     RagCounts,
 )
@@ -68,6 +69,7 @@ _CONTEXTS_KEY: Final = b'"contexts"'
 """Traces with the texts of their contexts are judged, which the fast way does not do."""
 _SAID_OF_FILES: Final = (faults.IMPORT_UNKNOWN, faults.IMPORT_PACKED, faults.IMPORT_BROKEN)
 _OWN_ENDINGS: Final = (".jsonl", ".ndjson")
+_NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _HEAD_BYTES: Final = 1 << 16
 LARGE_GOLD_BYTES: Final = 32 << 20
 """About 100,000 items; fewer are faster in memory."""
@@ -109,9 +111,14 @@ class RagSource:
 
 @contextmanager
 def sources_named(
-    role: str, names: Iterable[str], columns: Mapping[str, str] = MappingProxyType({})
+    role: str,
+    names: Iterable[str],
+    columns: Mapping[str, str] = _NO_NAMES,
+    copies: Mapping[str, str] = _NO_NAMES,
 ) -> Iterator[tuple[RagSource, ...]]:
     """Yield the sources of some names; `columns` maps the columns of tables.
+
+    `copies` has the files to read for names of other file systems.
 
     Standard input is copied to a temporary file, because rows are read twice.
     """
@@ -119,7 +126,10 @@ def sources_named(
     with _standard_input() if STANDARD_INPUT in files else nullcontext("") as kept:
         yield tuple(
             _detect_source(
-                kept if name == STANDARD_INPUT else name, shown_name(name), role, columns
+                kept if name == STANDARD_INPUT else copies.get(name, name),
+                shown_name(name),
+                role,
+                columns,
             )
             for name in chain.from_iterable(map(_files_in, files))
         )
@@ -287,6 +297,10 @@ class RagRequest:
     columns: Mapping[str, str] = field(default_factory=dict)
     judging: RowJudging | None = None
     """How answers are judged against their contexts; None leaves it out."""
+    runner: Runner = field(default_factory=LocalRunner)
+    """Where they are judged."""
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """Copies on this machine of files of other file systems, by name."""
 
     @property
     def needs_items(self) -> bool:

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from affidavit.app.check import CheckContext, check_answer
 from affidavit.app.judges import DEFAULT_JUDGE, JudgeChoice, is_counted, judge_for
@@ -25,7 +25,7 @@ from affidavit.base.text import excerpt
 from affidavit.decision.decision import Decision
 from affidavit.documents.passages import PassageIndex
 from affidavit.documents.search_terms import claim_terms, stems_of, stop_stems
-from affidavit.engine.local import run_in_order
+from affidavit.engine.local import LocalRunner, Runner
 from affidavit.gates.groundedness import ContextRow, Groundedness, GroundedRow, RowCounts
 from affidavit.gates.rag_counts import AnswerState
 from affidavit.gates.refusals import RefusalReader
@@ -63,6 +63,7 @@ _ROWS_AT_ONCE: Final = 8
 _BYTES_AT_ONCE: Final = 1 << 20
 _REMEMBERED: Final = 20_000
 _MAX_TEXT: Final = 600
+_THIS_PROCESS: Final = LocalRunner()
 
 
 @cache
@@ -134,6 +135,13 @@ class RowJudge(Struct, frozen=True, kw_only=True):
     """The file of readings; without it, readings are remembered in memory only."""
     refusals: tuple[str, ...] = ()
     exact_refusals: bool = False
+
+    def sent_to(self, run: Runner) -> "RowJudge":
+        """Return the judge that a runner runs; on other machines it sees a copy of the store."""
+        if self.store is None or not self.store.exists():
+            return self
+        ReadingStore(self.store).close()  # What a killed run left beside the file goes into it.
+        return structs.replace(self, store=run.share(self.store))
 
     @property
     def settings(self) -> dict[str, object]:
@@ -374,7 +382,7 @@ def judge_rows(
     rows: Iterator[ContextRow],
     judge: RowJudge,
     *,
-    jobs: int = 1,
+    run: Runner = _THIS_PROCESS,
     sample: tuple[int, int] | None = None,
     keeps_claims: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -384,8 +392,8 @@ def judge_rows(
 
     `sample` is how many rows are judged, and the seed that chooses them. `progress` is called with
     the numbers of rows and of readings that were needed. `estimate` is called with all rows before
-    any is judged; only then they are kept in memory. A judge behind a server is used by one process
-    only, as in `judge_file`.
+    any is judged; only then they are kept in memory. A judge behind a server is used by this
+    process only, as in `judge_file`.
     """
     leading: list[ContextRow] = []
     for row in rows:
@@ -403,7 +411,7 @@ def judge_rows(
     if estimate is not None:
         wanted = kept = [*wanted]
         estimate(kept)
-    _judge_all(wanted, judge, found, jobs, progress)
+    _judge_all(wanted, judge, found, _THIS_PROCESS if is_counted(judge.choice) else run, progress)
     return found
 
 
@@ -411,7 +419,7 @@ def _judge_all(
     rows: Iterable[ContextRow],
     judge: RowJudge,
     found: Groundedness,
-    jobs: int,
+    run: Runner,
     progress: Callable[[int, int], None] | None,
 ) -> None:
     waiting: deque[tuple[ContextRow, ...]] = deque()
@@ -421,9 +429,10 @@ def _judge_all(
             waiting.append(batch)
             yield batch
 
+    worker = judge.sent_to(run)
     store = None if judge.store is None else ReadingStore(judge.store)
     done = read = 0
-    for judged in run_in_order(judge, sent(), 1 if is_counted(judge.choice) else jobs):
+    for judged in run(worker, sent()):
         if store is not None and judged.entries:
             store.keep(judged.entries)
         read += judged.read

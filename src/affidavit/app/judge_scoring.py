@@ -31,7 +31,7 @@ from affidavit.base.notebook import result_table
 from affidavit.base.statistics import rounded
 from affidavit.base.strict_json import LineStream, decode, read_lines
 from affidavit.base.validation import problem_and_field
-from affidavit.engine.local import run_in_order
+from affidavit.engine.local import LocalRunner, Runner
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.adjudication import decide_entry, undecided_entry
@@ -335,16 +335,19 @@ class RowScorer(Struct, frozen=True):
         return tuple(outcome_of_line(line, judge, self.rules) for line in lines)
 
 
-def judge_file(path: Path, scorer: RowScorer, jobs: int = 1) -> Iterator[RowOutcome]:
+_THIS_PROCESS: Final = LocalRunner()
+
+
+def judge_file(path: Path, scorer: RowScorer, run: Runner = _THIS_PROCESS) -> Iterator[RowOutcome]:
     """Yield the outcome of each row of a file, in order. `-` is standard input.
 
-    Memory does not grow with the number of rows. A judge behind a server is used by one process
+    Memory does not grow with the number of rows. A judge behind a server is used by this process
     only: several would have to share its budget and its rate limit.
     """
-    jobs = 1 if is_counted(scorer.choice) else jobs
+    run = _THIS_PROCESS if is_counted(scorer.choice) else run
     name = _input_name(path)
     try:
-        scored = run_in_order(scorer, batches(row_lines(path)), jobs)
+        scored = run(scorer, batches(row_lines(path)))
         for outcome in (each for batch in scored for each in batch):
             if isinstance(outcome, RowFault):
                 error = outcome.error.at(file=name)

@@ -33,12 +33,13 @@ from affidavit.cli.ledger_output import (
     reject_unused_options,
 )
 from affidavit.cli.program import reject_options
-from affidavit.cli.row_options import mapped_columns
+from affidavit.cli.row_options import engine_options, mapped_columns, require_engine
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from affidavit.app.batch_rows import BatchRows
     from affidavit.app.check import CheckPlan
+    from affidavit.engine.local import Runner
     from affidavit.ledger.record import ClaimOrder
 
 _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "title", "overrides")
@@ -131,6 +132,7 @@ _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "tit
 )
 @click.option("--skip-bad", is_flag=True, help="Many answers: count malformed rows, and continue.")
 @jobs_option("How many processes read documents and check answers.")
+@engine_options
 @project_option
 def check(
     terminal: Terminal,
@@ -152,6 +154,8 @@ def check(
     columns: tuple[str, ...],
     skip_bad: bool,
     jobs: int,
+    engine: str,
+    master: str,
     project: Path,
 ) -> Exit:
     """Adjudicate every claim of an answer against its sources.
@@ -162,9 +166,11 @@ def check(
     from affidavit.app import check
     from affidavit.app.batch_rows import is_row_file, read_batch_rows
     from affidavit.app.clock import time_of
+    from affidavit.app.engines import runner_on
     from affidavit.app.judges import judge_file_of
     from affidavit.ledger.adjudication import CheckRequest
 
+    require_engine(engine)
     generated_at = time_of(at)
     plan = check.check_plan(
         project, sources, rules=rules, gates=gates, judge=judge, top_k=top_k, jobs=jobs
@@ -173,16 +179,18 @@ def check(
     if is_row_file(answer):
         reject_options("is for one answer, not for a file of many", *_SINGLE_ANSWER_OPTIONS)
         rows = read_batch_rows(answer, mapped_columns(columns), skip_bad=skip_bad)
-        return _check_batch(
-            terminal,
-            answer,
-            rows,
-            plan,
-            generated_at=generated_at,
-            output=output,
-            above_budget=yes,
-        )
-    reject_options("is for a file of many answers", "columns", "skip_bad")
+        with runner_on(engine, master, jobs) as run:
+            return _check_batch(
+                terminal,
+                answer,
+                rows,
+                plan,
+                run,
+                generated_at=generated_at,
+                output=output,
+                above_budget=yes,
+            )
+    reject_options("is for a file of many answers", "columns", "skip_bad", "engine", "master")
     if not sources:
         raise click.UsageError("an answer needs its sources: give documents with --sources")
     claim_overrides = check.parse_overrides(overrides)
@@ -217,6 +225,7 @@ def _check_batch(
     file: Path,
     rows: "BatchRows",
     plan: "CheckPlan",
+    run: "Runner",
     *,
     generated_at: str,
     output: Path | None,
@@ -235,7 +244,7 @@ def _check_batch(
     checker = check_batch.BatchChecker(plan, file.parent, generated_at)
     with printed_check_costs(terminal, plan, checker.requests(rows), above_budget=above_budget):
         outcomes = list(
-            terminal.progress(checker.outcomes(rows, results), "Checking answers", len(rows))
+            terminal.progress(checker.outcomes(rows, results, run), "Checking answers", len(rows))
         )
     summary = summarise_batch(outcomes, rows.bad.count)
     if terminal.json:

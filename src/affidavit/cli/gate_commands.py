@@ -25,16 +25,20 @@ from affidavit.cli.gate_options import (
     require_refusals,
 )
 from affidavit.cli.program import reject_options
-from affidavit.cli.row_options import JUDGING_NAMES, judging_options, mapped_columns, watch_rows
+from affidavit.cli.row_options import (
+    JUDGING_NAMES,
+    engine_options,
+    judging_options,
+    mapped_columns,
+    require_engine,
+    watch_rows,
+)
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
 
 if TYPE_CHECKING:
     from affidavit.app.gate_stability import RunOptions
     from affidavit.tools.pipelines import Pipeline
-
-
-ENGINES = ("local", "spark")
 
 
 @gate_command(
@@ -119,14 +123,7 @@ ENGINES = ("local", "spark")
 )
 @judging_options
 @jobs_option("How many processes read and judge; the report is the same.")
-@click.option(
-    "--engine",
-    default="local",
-    show_default=True,
-    type=click.Choice(ENGINES),
-    help="Where it runs: on this machine, or on Spark.",
-)
-@click.option("--master", default="local[*]", show_default=True, help="The address of Spark.")
+@engine_options
 def rag(
     terminal: Terminal,
     options: GateOptions,
@@ -168,7 +165,9 @@ def rag(
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     names_items = terminal.json or "json" in options.report_files
-    _reject_unused_rag_options(engine, wants_items=items and not names_items)
+    require_engine(engine)
+    if items and not names_items:
+        reject_options("is for --report and --json, which name the items", "items")
     if not groundedness:
         reject_options("is for judging answers, which --no-groundedness leaves out", *JUDGING_NAMES)
     options.require_gates("rag")
@@ -206,17 +205,6 @@ def rag(
             above_budget=yes,
         )
     return finish_gate(terminal, options, report)
-
-
-def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
-    """Refuse options of the other engine, and --items without a JSON report."""
-    if engine == "spark":
-        reject_options("is for --engine local: Spark has its own", "jobs")
-        reject_options("is for --engine local: Spark judges no answers", *JUDGING_NAMES)
-    else:
-        reject_options("is for --engine spark", "master")
-    if wants_items:
-        reject_options("is for --report and --json, which name the items", "items")
 
 
 @gate_command(

@@ -20,6 +20,7 @@ from affidavit.cli.judge_options import (
     yes_option,
 )
 from affidavit.cli.program import reject_options
+from affidavit.cli.row_options import engine_options, require_engine
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 @judge_option
 @yes_option
 @reading_jobs_option
+@engine_options
 def score(
     terminal: Terminal,
     rows: Path,
@@ -75,6 +77,8 @@ def score(
     judge_name: str | None,
     yes: bool,
     jobs: int,
+    engine: str,
+    master: str,
 ) -> Exit:
     """Score rows of claims and evidence with the judge.
 
@@ -82,17 +86,22 @@ def score(
     one line is written: {id, verdict, support, contradiction, confidence, snippet, notes}. The
     verdict is the one that `affidavit check` would give.
     """
+    from affidavit.app.engines import runner_on
     from affidavit.app.judge_scoring import judge_file, raise_on_fault
     from affidavit.app.judges import judge_file_of
 
+    require_engine(engine)
     require_output_paths([output], [rows, rules, judge_file_of(judge_name)])
     scorer = scorer_from_options(rules, judge_name)
-    outcomes = judge_file(rows, scorer, jobs)
-    watched = terminal.progress(
-        outcomes if keep_going else raise_on_fault(outcomes), "Scoring rows"
-    )
-    lines = ScoreLines(watched, rows)
-    with printed_row_costs(terminal, scorer, [rows], above_budget=yes):
+    with (
+        runner_on(engine, master, jobs) as run,
+        printed_row_costs(terminal, scorer, [rows], above_budget=yes),
+    ):
+        outcomes = judge_file(rows, scorer, run)
+        watched = terminal.progress(
+            outcomes if keep_going else raise_on_fault(outcomes), "Scoring rows"
+        )
+        lines = ScoreLines(watched, rows)
         _write_scores(terminal, lines, output)
     if lines.failed:
         terminal.note(f"{lines.failed} of {lines.count} rows could not be scored")
@@ -225,8 +234,11 @@ def evaluate(
 def _evaluate_file(terminal: Terminal, path: Path, scorer: "RowScorer", jobs: int) -> "SetReport":
     from affidavit.app.judge_evaluation import evaluate_set
     from affidavit.app.judge_scoring import judge_file
+    from affidavit.engine.local import LocalRunner
 
-    outcomes = terminal.progress(judge_file(path, scorer, jobs), f"Reading {path.name}")
+    outcomes = terminal.progress(
+        judge_file(path, scorer, LocalRunner(jobs)), f"Reading {path.name}"
+    )
     try:
         return evaluate_set(path.name.removesuffix(".gz").removesuffix(".jsonl"), outcomes)
     except AffidavitError as error:
@@ -289,6 +301,7 @@ def calibrate(
     from affidavit.app.judge_scoring import judge_file
     from affidavit.app.judges import judge_file_of
     from affidavit.base.files import digest_file, write_atomically
+    from affidavit.engine.local import LocalRunner
     from affidavit.reports.judge_calibration import (
         calibration_as_json,
         calibration_text,
@@ -298,7 +311,7 @@ def calibrate(
     require_output_paths([output], [labels, judge_file_of(judge_name)])
     digest = digest_file(labels)
     scorer = scorer_from_options(None, judge_name)
-    outcomes = terminal.progress(judge_file(labels, scorer, jobs), "Reading labels")
+    outcomes = terminal.progress(judge_file(labels, scorer, LocalRunner(jobs)), "Reading labels")
     try:
         with printed_row_costs(terminal, scorer, [labels], above_budget=yes):
             fitted = calibrate_rows(outcomes)

@@ -1,4 +1,4 @@
-"""What the commands share that read rows of other tools: mapped columns, and progress."""
+"""What the commands share that read rows: mapped columns, engines, judging, and progress."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -7,7 +7,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from affidavit.app.engines import ENGINES
 from affidavit.cli.judge_options import yes_option
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,6 +58,29 @@ def judging_options(function: Function) -> Function:
     for option in reversed(_JUDGING):
         function = option(function)
     return function
+
+
+def engine_options(function: Function) -> Function:
+    """Give a command the options about where it runs."""
+    engine = click.option(
+        "--engine",
+        default="local",
+        show_default=True,
+        type=click.Choice(ENGINES),
+        help="Where it runs: on this machine, or on Spark.",
+    )
+    master = click.option(
+        "--master", default="local[*]", show_default=True, help="The address of Spark."
+    )
+    return engine(master(function))
+
+
+def require_engine(engine: str) -> None:
+    """Refuse the options of the other engine."""
+    if engine == "spark":
+        reject_options("is for --engine local: Spark has its own", "jobs")
+    else:
+        reject_options("is for --engine spark", "master")
 
 
 def mapped_columns(given: tuple[str, ...]) -> dict[str, str]:

@@ -5,11 +5,13 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 # The multiprocessing modules are slow to import, so they are imported only for more than one job.
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import Executor, Future
     from multiprocessing.context import BaseContext
 
 Item = TypeVar("Item")
@@ -22,6 +24,33 @@ does not grow with the number of items."""
 
 _shared: Any = None
 """The data that the processes share; set in each process when it starts."""
+
+
+class Runner(Protocol):
+    """Runs work somewhere, with results in the order of the items."""
+
+    def share(self, file: Path) -> Path:
+        """Return where the work finds a file of this machine."""
+        ...
+
+    def __call__(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield the result of each item, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRunner:
+    """Runs work in so many processes of this machine."""
+
+    jobs: int = 1
+
+    def share(self, file: Path) -> Path:
+        """Return the file itself."""
+        return file
+
+    def __call__(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield the result of each item, in order, as `run_in_order`."""
+        return run_in_order(work, items, self.jobs)
 
 
 def run_in_order(
@@ -40,7 +69,7 @@ def run_in_order(
     # A forked child would inherit threads' locks (tantivy, onnxruntime) in an unknown state.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        yield from _in_order(pool, work, items, jobs)
+        yield from in_order(pool, work, items, jobs)
 
 
 def run_with_shared(
@@ -62,7 +91,7 @@ def run_with_shared(
             jobs, mp_context=_fastest_context(), initializer=_set_shared, initargs=(shared,)
         ) as pool:
             calls = ((work, item) for item in items)
-            yield from _in_order(pool, _call_with_shared, calls, jobs)
+            yield from in_order(pool, _call_with_shared, calls, jobs)
     finally:
         gc.unfreeze()
 
@@ -96,9 +125,10 @@ def _call_with_shared(call: tuple[Callable[[Any, Item], Result], Item]) -> Resul
     return work(_shared, item)
 
 
-def _in_order(
-    pool: "ProcessPoolExecutor", work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+def in_order(
+    pool: "Executor", work: Callable[[Item], Result], items: Iterable[Item], jobs: int
 ) -> Iterator[Result]:
+    """Yield the results of a pool in the order of the items, with a few items sent ahead."""
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:

@@ -7,21 +7,28 @@ from row to row of a partition; a block is read by one partition.
 """
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zipfile import ZipFile
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.faults.input import FILE_MISSING
+from affidavit.base.strict_json import decode
 
 if TYPE_CHECKING:
     from pyspark.rdd import RDD
     from pyspark.sql import DataFrame, SparkSession
 
 _PARQUET: Final = ".parquet"
+_HEAD_BYTES: Final = 1 << 16
+_RAISED: Final = re.compile(r"[A-Za-z_.]+(Error|Exception)\b")
 _QUIET_SETTINGS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -60,10 +67,9 @@ class SparkInput:
 @contextmanager
 def spark_session(master: str) -> "Iterator[SparkSession]":
     """Yield a Spark session; local workers use the Python of this process."""
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    if master.startswith("local"):
+    if is_local(master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         # A local session does not listen on the network.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -72,14 +78,51 @@ def spark_session(master: str) -> "Iterator[SparkSession]":
         builder = builder.config(name, value)
     try:
         spark = builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise AffidavitError(faults.SPARK_START, reason=reason) from None
+    except spark_errors() as error:
+        raise AffidavitError(faults.SPARK_START, reason=reason_of(error)) from None
     spark.sparkContext.setLogLevel("OFF")
     try:
+        if not is_local(master):
+            _ship_package(spark)
         yield spark
     finally:
         spark.stop()
+
+
+def is_local(master: str) -> bool:
+    """Tell whether the workers of a master run in this installation."""
+    return master == "local" or master.startswith("local[")
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that the calls of Spark raise."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError, OSError, RuntimeError, ValueError
+
+
+def reason_of(error: Exception) -> str:
+    """Return the last line of a worker's traceback, or the start of the message."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    raised = [line for line in lines if _RAISED.match(line)]
+    return " ".join((raised[-1:] or lines[:1] or [type(error).__name__])[0].split())[:200]
+
+
+def _ship_package(spark: "SparkSession") -> None:
+    """Send this package, with its weights, to every executor once.
+
+    Workers then run the same code as this process. They import it from the folder of the session's
+    files, which Spark puts before the installed packages.
+    """
+    package = Path(__file__).parent.parent
+    with tempfile.TemporaryDirectory(prefix="affidavit-") as folder:
+        archive = Path(folder) / f"{package.name}.zip"
+        with ZipFile(archive, "w") as packed:
+            for file in sorted(package.rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    packed.write(file, file.relative_to(package))
+        spark.sparkContext.addArchive(f"{archive}#{package.name}")
 
 
 def read_input(spark: "SparkSession", names: tuple[str, ...]) -> SparkInput:
@@ -158,18 +201,65 @@ def _row_from(row: Any, blocks: dict[tuple[int, str, int], _FileBlock]) -> Spark
 def _digests_of(spark: "SparkSession", name: str) -> Iterator[str]:
     """Yield the digests of the files of a path, read through Hadoop's file systems."""
     machine: Any = spark.sparkContext._jvm
-    path = machine.org.apache.hadoop.fs.Path(name)
-    files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-    found = files.globStatus(path) or ()
-    if not len(found):
-        raise AffidavitError(FILE_MISSING, Where(name))
-    inside = [each for status in found for each in _files_in(files, status)]
-    for file in sorted(inside, key=str):
+    files, inside = _files_of(spark, name)
+    for file in inside:
         stream = files.open(file)
         try:
             yield f"sha256:{machine.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream)}"
         finally:
             stream.close()
+
+
+def members_of(spark: "SparkSession", name: str) -> frozenset[str]:
+    """Return the member names of the first row of a path; none if it is not a JSON object."""
+    if name.rstrip("/").endswith(_PARQUET):
+        return frozenset(spark.read.parquet(name).columns)
+    first_line = _head_of(spark, name).strip().partition(b"\n")[0]
+    try:
+        row = decode(first_line)
+    except AffidavitError:
+        return frozenset()
+    return frozenset(row) if isinstance(row, dict) else frozenset()
+
+
+def _head_of(spark: "SparkSession", name: str) -> bytes:
+    files, inside = _files_of(spark, name)
+    stream = files.open(inside[0])
+    try:
+        return bytes(stream.readNBytes(_HEAD_BYTES))
+    finally:
+        stream.close()
+
+
+@contextmanager
+def copied_files(spark: "SparkSession", names: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Yield the files of some paths, each with a copy on this machine."""
+    with tempfile.TemporaryDirectory(prefix="affidavit-") as folder:
+        copies: dict[str, str] = {}
+        for name in names:
+            files, inside = _files_of(spark, name)
+            for file in inside:
+                # The ending of a name tells what is in the file.
+                copy = Path(folder) / str(len(copies)) / str(file.getName())
+                files.copyToLocalFile(False, file, _path(spark, copy.as_uri()), True)
+                copies[name if len(inside) == 1 else str(file.toString())] = str(copy)
+        yield copies
+
+
+def _path(spark: "SparkSession", name: str) -> Any:
+    machine: Any = spark.sparkContext._jvm
+    return machine.org.apache.hadoop.fs.Path(name)
+
+
+def _files_of(spark: "SparkSession", name: str) -> tuple[Any, list[Any]]:
+    """Return the file system of a path, and its files in the order of their names."""
+    path = _path(spark, name)
+    files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    found = files.globStatus(path) or ()
+    inside = [each for status in found for each in _files_in(files, status)]
+    if not inside:
+        raise AffidavitError(FILE_MISSING, Where(name))
+    return files, sorted(inside, key=str)
 
 
 def _files_in(files: Any, status: Any) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.text import excerpt
 from affidavit.decision.counts import MAX_LISTED, Listing, listing_of
 from affidavit.decision.report import ReportInput
-from affidavit.engine.spark import SparkRow, read_input, spark_session
+from affidavit.engine.spark import SparkRow, read_input
 from affidavit.gates.rag_counts import ItemProfile, RagCounts, count_profiles
 from affidavit.gates.rag_report import RagResult, make_offender
 from affidavit.gates.rag_rows import (
@@ -29,6 +29,7 @@ from affidavit.gates.report import PlacedOffender
 
 if TYPE_CHECKING:
     from pyspark.rdd import RDD
+    from pyspark.sql import SparkSession
 
 Row = TypeVar("Row", GoldItem, TraceRow)
 _NOTHING: Final = RagCounts()
@@ -40,7 +41,6 @@ class SparkRagRun:
     as the user gave them; `digest` combines the digests of several files.
     """
 
-    master: str
     gold: tuple[str, ...]
     trace: tuple[str, ...]
     shown: tuple[str, str]
@@ -73,41 +73,40 @@ class _KeyedRow:
         return _KeyedRow(lines[0], self.count + other.count, lines[1])
 
 
-def score_rag_on_spark(run: SparkRagRun) -> RagResult:
+def score_rag_on_spark(spark: "SparkSession", run: SparkRagRun) -> RagResult:
     """Evaluate a run on Spark."""
-    with spark_session(run.master) as spark:
-        given_gold, given_traces = read_input(spark, run.gold), read_input(spark, run.trace)
-        digest = run.digest([*given_gold.digests])
-        require_digest(digest or "", run.expect_gold_digest, run.gold[0])
-        gold_bad = _bad_lines(given_gold.lines, _gold_in, run.skip_bad)
-        gold = given_gold.lines.flatMap(_by_qid(_gold_in)).reduceByKey(_KeyedRow.earlier)
-        _require_distinct_gold(gold)
-        trace_bad = _bad_lines(given_traces.lines, _trace_in, run.skip_bad)
-        last = given_traces.lines.flatMap(_by_qid(_trace_in)).reduceByKey(_KeyedRow.later)
-        joined = gold.fullOuterJoin(last).persist()
-        counts = _counts(joined, run.settings)
-        items = _items(joined, run.settings) if run.items else None
-        return RagResult(
-            counts,
-            {
-                "gold": ReportInput(
-                    path=run.shown[0],
-                    digest=digest,
-                    rows=counts.items(),
-                    skipped=gold_bad.total,
-                    skipped_lines=gold_bad.first or UNSET,
-                ),
-                "trace": ReportInput(
-                    path=run.shown[1],
-                    digest=run.digest([*given_traces.digests]),
-                    rows=counts.traces,
-                    skipped=trace_bad.total,
-                    skipped_lines=trace_bad.first or UNSET,
-                ),
-            },
-            _offenders(joined, counts, run.settings),
-            items,
-        )
+    given_gold, given_traces = read_input(spark, run.gold), read_input(spark, run.trace)
+    digest = run.digest([*given_gold.digests])
+    require_digest(digest or "", run.expect_gold_digest, run.gold[0])
+    gold_bad = _bad_lines(given_gold.lines, _gold_in, run.skip_bad)
+    gold = given_gold.lines.flatMap(_by_qid(_gold_in)).reduceByKey(_KeyedRow.earlier)
+    _require_distinct_gold(gold)
+    trace_bad = _bad_lines(given_traces.lines, _trace_in, run.skip_bad)
+    last = given_traces.lines.flatMap(_by_qid(_trace_in)).reduceByKey(_KeyedRow.later)
+    joined = gold.fullOuterJoin(last).persist()
+    counts = _counts(joined, run.settings)
+    items = _items(joined, run.settings) if run.items else None
+    return RagResult(
+        counts,
+        {
+            "gold": ReportInput(
+                path=run.shown[0],
+                digest=digest,
+                rows=counts.items(),
+                skipped=gold_bad.total,
+                skipped_lines=gold_bad.first or UNSET,
+            ),
+            "trace": ReportInput(
+                path=run.shown[1],
+                digest=run.digest([*given_traces.digests]),
+                rows=counts.traces,
+                skipped=trace_bad.total,
+                skipped_lines=trace_bad.first or UNSET,
+            ),
+        },
+        _offenders(joined, counts, run.settings),
+        items,
+    )
 
 
 def _gold_in(line: SparkRow) -> GoldItem:

@@ -272,3 +272,10 @@ CONFIG_MISSING = Fault(
     "the file does not exist, so no gates are configured",
     "give another with -c, or create one with `affidavit init`",
 )
+SPARK_WORK = Fault(
+    "AF455",
+    "spark.work",
+    "Spark could not do the work ({reason})",
+    "install what affidavit[spark] needs on every worker, and read the log of the executors",
+    Exit.UNKNOWN,
+)
