@@ -53,6 +53,7 @@ def record_everything(run: Recorder) -> None:
     run.ledger({"schema_version": "affidavit.ledger/1"})
     run.gate({"schema_version": "affidavit-gate/1", "decision": "ship"})
     run.soak_trial({"index": 1})
+    run.process_exited(0, command="agent")
     run.incident("i-1", "serious", what="a wrong dose")
     run.incident_report("i-1", "the authority")
     run.verdict("ship", score=0.9)
