@@ -3,9 +3,10 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -29,6 +30,7 @@ from affidavit.base.faults import soak as faults
 from affidavit.base.files import is_there, read_bounded, write_atomically
 from affidavit.decision.decision import Decision
 from affidavit.decision.gate import Gate
+from affidavit.engine.local import run_with_shared
 from affidavit.packs.lint import BundleLint, LintPass, LintResult, PreparedPacks, decide_lint
 from affidavit.packs.model import Pack, Severity
 from affidavit.seal.bundle.container import BundleLimits
@@ -57,15 +59,19 @@ _MAX_JOURNAL_BYTES: Final = 1 << 30
 class TrialJudge:
     """Judges the evidence of a trial as lint does: packs, always-on rules and gates."""
 
-    packs: PreparedPacks
+    packs: tuple[Pack, ...]
     exit_pack: Pack | None
     threshold: Severity
     gates: tuple[Gate, ...]
     limits: BundleLimits
 
+    @cached_property
+    def _prepared(self) -> PreparedPacks:
+        return PreparedPacks(self.packs)
+
     def judge_bundle(self, path: Path) -> tuple[BundleLint, list[str], bool]:
         """Return the lint of a bundle, the rules that it violates, and whether it passes."""
-        linted = lint_bundle(path, self.packs, self.limits, _MAX_RESULTS)
+        linted = lint_bundle(path, self._prepared, self.limits, _MAX_RESULTS)
         return linted, *self._verdict(linted.result)
 
     def judge_exit(self, code: int, at: str) -> tuple[list[str], bool]:
@@ -136,7 +142,11 @@ def run_trials(
     deadline = monotonic() + soak.time_budget_secs
     left = [index for index in soak.indexes if index not in trials]
     ended: StopReason | None = None
-    running = _TrialThreads(soak, left, deadline)
+    running = (
+        _stored_trials(soak, left, deadline)
+        if soak.target is None
+        else _TrialThreads(soak, left, deadline)
+    )
     try:
         for trial in running:
             on_end(trial)
@@ -171,6 +181,16 @@ class _StopInOrder:
             self.is_over = self._rule.feed(self._trials[self._next]) is not None
             self._next = next(self._waiting, None)
         return self.is_over
+
+
+def _stored_trials(
+    soak: SoakRun, indexes: Sequence[int], deadline: float
+) -> Generator[Trial, None, None]:
+    """Yield the trials of stored bundles, judged in processes if there are several jobs."""
+    for trial in run_with_shared(soak, _judge_stored, indexes, soak.jobs):
+        yield trial
+        if monotonic() >= deadline:
+            return
 
 
 class _TrialThreads:
@@ -224,7 +244,7 @@ class _TrialThreads:
 def run_trial(soak: SoakRun, index: int, deadline: float) -> Trial:
     """Run one trial and judge it. Nothing that a target does is raised."""
     if soak.target is None:
-        return _judge_stored(soak, index)
+        raise ValueError("a stored bundle is not run")
     seed = trial_seed(soak.plan.seed, index)
     folder = Path(tempfile.mkdtemp(prefix="affidavit-trial-"))
     plan = FaultPlan(soak.plan.faults, soak.plan.seed, index, soak.plan.fault_delay_ms)
@@ -291,8 +311,9 @@ def _judge_stored(soak: SoakRun, index: int) -> Trial:
     """TrialJudge a stored bundle. One that cannot be read or verified could not be judged."""
     path = soak.stored[index - 1]
     started = monotonic()
-    root = Path(soak.plan.target)
-    case = None if path.parent == root or path == root else path.relative_to(root).parts[0]
+    name, root = str(path), soak.plan.target.rstrip(os.sep) + os.sep
+    # The case is the first folder below the target.
+    case, below, _ = name.removeprefix(root).partition(os.sep)
     try:
         linted, violated, passes = soak.judge.judge_bundle(path)
     except (AffidavitError, InvalidOutputError) as error:
@@ -301,17 +322,17 @@ def _judge_stored(soak: SoakRun, index: int) -> Trial:
             index=index,
             status=TrialStatus.INFRA_ERROR,
             duration_ms=0,
-            case=case,
+            case=case if below else None,
             infra_error=InfraError(InfraErrorKind.INVALID_OUTPUT, message),
-            bundle=str(path),
+            bundle=name,
         )
     return Trial(
         index=index,
         status=TrialStatus.PASS if passes else TrialStatus.FAIL,
         duration_ms=round((monotonic() - started) * 1000),
-        case=case,
+        case=case if below else None,
         violated_rules=tuple(violated),
-        bundle=str(path),
+        bundle=name,
         bundle_id=linted.bundle_id,
         bundle_digest=linted.digest,
     )
@@ -326,6 +347,8 @@ class Journal:
 
     def __init__(self, path: Path, plan: SoakPlan) -> None:
         self.path = path
+        # To judge a stored bundle again takes no longer than to write its line to the disk.
+        self._is_buffered = plan.target_kind == "bundles"
         self._header = {"affidavit_soak": _JOURNAL_VERSION, "plan": plan.digest}
         self._stream: IO[bytes] | None = None
 
@@ -363,10 +386,12 @@ class Journal:
         """Record a trial. It survives a crash of this process, not one of the machine."""
         if self._stream is not None:
             self._stream.write(msgspec.json.encode(trial) + b"\n")
-            self._stream.flush()
+            if not self._is_buffered:
+                self._stream.flush()
 
     def close(self) -> None:
         """Close the file, and make it durable."""
         if self._stream is not None:
+            self._stream.flush()
             os.fsync(self._stream.fileno())
             self._stream.close()

@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -121,10 +122,15 @@ class CommandTarget:
             (request.folder / name).mkdir(parents=True, exist_ok=True)
         worker = self._worker()
         started = monotonic()
+        group: list[int] = []
         try:
-            reply = _ask(worker, self._message(request))
+            reply = _ask(worker, self._message(request), group)
         except (OSError, ValueError):
             _end(worker)
+            # Nobody else would end what it ran.
+            for pid in group:
+                with suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)
             problem = "the process that ran it was killed"
             error = InfraError(InfraErrorKind.SUBPROCESS_FAILED, problem)
             return TargetRun(monotonic() - started, error=error)
@@ -197,11 +203,15 @@ def fill_slots(word: str, slots: Mapping[str, str]) -> str:
     return word
 
 
-def _ask(worker: "subprocess.Popen[bytes]", message: dict[str, Any]) -> dict[str, Any]:
+def _ask(
+    worker: "subprocess.Popen[bytes]", message: dict[str, Any], group: list[int]
+) -> dict[str, Any]:
+    """Have a worker run a trial; `group` gets its process group as soon as that is known."""
     if worker.stdin is None or worker.stdout is None:
         raise ValueError("a worker has pipes")
     worker.stdin.write(json.dumps(message).encode() + b"\n")
     worker.stdin.flush()
+    group.append(int(worker.stdout.readline()))
     reply: dict[str, Any] = json.loads(worker.stdout.readline())
     return reply
 

@@ -1,9 +1,10 @@
 """A process that runs the trials of a soak one after the other, each within its limits.
 
 Run as `python -m affidavit.tools.trial_worker`. It reads one JSON request per line from standard
-input and writes one JSON reply per line. Everything that a trial starts is a descendant of this
-process, also what detaches itself (PR_SET_CHILD_SUBREAPER), so it can end all of it when the trial
-is over. When standard input is closed it ends the running trial and exits.
+input and writes two lines for each: the process group of the trial, and how the trial came out.
+Everything that a trial starts is a descendant of this process, also what detaches itself
+(PR_SET_CHILD_SUBREAPER), so it can end all of it when the trial is over. When standard input is
+closed it ends the running trial and exits.
 
 It imports little, because every trial is a fork of it.
 """
@@ -320,7 +321,9 @@ def main() -> None:
             request = json.loads(line)
             if group is None:
                 group = ControlGroup(request["max_memory_bytes"], request["max_processes"])
-            reply = RunningTrial(request, group).run()
+            trial = RunningTrial(request, group)
+            os.write(replies, b"%d\n" % trial.pid)
+            reply = trial.run()
             os.write(replies, json.dumps(reply).encode() + b"\n")
             if reply["ended"] == "cancelled":
                 return
