@@ -51,6 +51,13 @@ def documents(report: Path) -> Any:
     return json.loads(text.replace(report.name.removesuffix(".json"), "R"))
 
 
+def journal_of(details: Path, trials: int) -> str:
+    """Return the record of the first trials of a soak, as a crash leaves it."""
+    found = read(details)
+    header = {"affidavit_soak": 1, "plan": found["plan_digest"]}
+    return "".join(json.dumps(line) + "\n" for line in (header, *found["trials"][:trials]))
+
+
 def failing(iterations: int) -> list[int]:
     return [at for at in range(1, iterations + 1) if trial_seed(1, at) % 5 == 0]
 
@@ -82,9 +89,8 @@ def test_the_same_seed_gives_the_same_documents_with_jobs_after_a_crash_and_in_s
     assert documents(tmp_path / "x2x.json") == wanted
 
     # A crash after three trials, in the middle of a line.
-    lines = (tmp_path / "x1x.trials.jsonl").read_bytes().splitlines(keepends=True)
-    torn = b"".join(lines[:4]) + lines[4][:20]
-    (tmp_path / "x3x.trials.jsonl").write_bytes(torn.replace(b"x1x.bundles", b"x3x.bundles"))
+    text = journal_of(tmp_path / "x1x.details.json", 3) + '{"index":4,"se'
+    (tmp_path / "x3x.trials.jsonl").write_text(text.replace("x1x.bundles", "x3x.bundles"))
     (tmp_path / "x1x.bundles").rename(tmp_path / "x3x.bundles")
     soak(*common, "--report", tmp_path / "x3x.json", "--resume")
     assert documents(tmp_path / "x3x.json") == wanted
@@ -297,14 +303,20 @@ def test_an_empty_folder_cannot_tell(tmp_path: Path) -> None:
 
 
 def test_recorded_trials_are_not_overwritten_nor_mixed(tmp_path: Path) -> None:
-    report = tmp_path / "soak.json"
-    assert soak("-n", 1, "--target", "true", "--report", report).exit_code == Exit.YES
-    again = soak("-n", 1, "--target", "true", "--report", report)
+    report, journal = tmp_path / "soak.json", tmp_path / "soak.trials.jsonl"
+    common = ("-n", 2, "--target", "true", "--report", report)
+    for _ in range(2):
+        # A complete soak leaves no record, so it can be run again.
+        assert soak(*common).exit_code == Exit.YES
+        assert not journal.exists()
+    journal.write_text(journal_of(tmp_path / "soak.details.json", 1))
+    again = soak(*common)
     assert (again.exit_code, "AF764" in again.stderr) == (Exit.INPUT, True)
-    other = soak("-n", 1, "--target", "true", "--seed", 2, "--report", report, "--resume")
+    other = soak(*common, "--seed", 2, "--resume")
     assert (other.exit_code, "AF763" in other.stderr) == (Exit.INPUT, True)
-    (tmp_path / "soak.trials.jsonl").write_text("what?\n")
-    broken = soak("-n", 1, "--target", "true", "--report", report, "--resume")
+    assert soak(*common, "--resume").exit_code == Exit.YES
+    journal.write_text("what?\n")
+    broken = soak(*common, "--resume")
     assert (broken.exit_code, "AF765" in broken.stderr) == (Exit.INPUT, True)
 
 

@@ -58,6 +58,7 @@ from affidavit.soak.trial import Trial, TrialStatus
 from affidavit.tools.trial_targets import CommandTarget, Target, TrialLimits, target_from
 
 EXIT_PACK: Final = "exit-status"
+RESUMABLE: Final = (StopReason.INTERRUPTED, StopReason.TIME_BUDGET)
 _MOST_DIVERGENCES: Final = 20
 _MOST_PLACES: Final = 8
 
@@ -255,7 +256,7 @@ def run_soak(
             on_trial(trial)
         every, ended = run_trials(run, recorded, on_end)
         result = soak_result(run.plan, every, ended)
-        return write_soak(
+        outcome = write_soak(
             result,
             gates,
             files,
@@ -264,6 +265,9 @@ def run_soak(
             drift=None if before is None else _drift(str(baseline), before, result),
             folder=folder,
         )
+        if journal is not None and ended not in RESUMABLE:
+            journal.remove()
+        return outcome
 
 
 def write_soak(

@@ -395,3 +395,9 @@ class Journal:
             self._stream.flush()
             os.fsync(self._stream.fileno())
             self._stream.close()
+            self._stream = None
+
+    def remove(self) -> None:
+        """Remove the record of a complete soak: the second document has its trials."""
+        self.close()
+        self.path.unlink(missing_ok=True)

@@ -31,7 +31,7 @@ SOAK_RESUME = Fault(
 SOAK_RECORDED = Fault(
     "AF764",
     "soak.recorded",
-    "trials of an earlier soak are recorded here",
+    "an unfinished soak is recorded here",
     "go on with --resume, or delete the file to start again",
 )
 SOAK_JOURNAL = Fault(
