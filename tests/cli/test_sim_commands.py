@@ -270,8 +270,9 @@ def test_a_soak_is_sealed_linted_and_drawn(tmp_path: Path) -> None:
     assert "Where failing runs first differ from a passing run" in text
     assert f'title="run {first}: fail"' in text
     divergence = read(tmp_path / "s.details.json")["divergences"][0]
-    assert (divergence["index"], divergence["type"]) == (first, "soak.output")
-    assert divergence["places"] == ["/data/seed"]
+    # Every run prints another seed, so that is not what sets the failing one apart.
+    assert (divergence["index"], divergence["type"]) == (first, "affidavit.process.exited")
+    assert (divergence["event"], divergence["places"]) == (2, ["/data/code"])
 
 
 REFUSED = {
@@ -353,6 +354,10 @@ def test_the_sample_agent_is_as_reliable_as_it_is_written(tmp_path: Path) -> Non
     assert failed == careless(12)
     low, high = found["results"]["pass_rate_ci95"]
     assert low <= 0.9 <= high
+    # The run that went wrong did not ask the tool.
+    divergence = read(tmp_path / "soak.details.json")["divergences"][0]
+    assert divergence["passing_type"] == "affidavit.tool.call"
+    assert divergence["type"] == "affidavit.model.call"
 
 
 def test_the_faults_show_in_the_right_cells(tmp_path: Path) -> None:

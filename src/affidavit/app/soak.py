@@ -1,11 +1,13 @@
 """Soak: builds the plan, runs the trials, and writes the two documents, the page and the bundle."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, Final, Literal
 
 import msgspec
@@ -18,7 +20,7 @@ from affidavit.app.clock import now
 from affidavit.app.lint import packs_from_texts
 from affidavit.app.pack_files import built_in_pack
 from affidavit.app.soak_services import Services
-from affidavit.app.soak_trials import Journal, SoakRun, TrialJudge, run_trials
+from affidavit.app.soak_trials import Journal, SoakRun, TrialJudge, run_trial, run_trials
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import soak as faults
 from affidavit.base.faults.bundles import LINT_BUNDLES_NONE
@@ -123,6 +125,17 @@ class SoakOutcome:
     report: SoakReportV1 | None
     details: SoakDetails
     interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SoakEngine:
+    """Where trials run: on this machine, or on the machines of a Spark cluster."""
+
+    name: Literal["local", "spark"] = "local"
+    master: str = "local[*]"
+
+
+LOCAL: Final = SoakEngine()
 
 
 def prepare_soak(options: SoakOptions, bundles: Path | None) -> tuple[SoakRun, tuple[Gate, ...]]:
@@ -233,6 +246,7 @@ def run_soak(
     resume: bool = False,
     baseline: Path | None = None,
     on_trial: Callable[[Trial], None] = lambda trial: None,
+    engine: SoakEngine = LOCAL,
 ) -> SoakOutcome:
     """Run a soak and write its documents."""
     before = None if baseline is None else read_soak_report(baseline)
@@ -254,7 +268,10 @@ def run_soak(
 
         for trial in recorded:
             on_trial(trial)
-        every, ended = run_trials(run, recorded, on_end)
+        if engine.name == "spark":
+            every, ended = _run_on_spark(options, run, recorded, on_end, engine.master)
+        else:
+            every, ended = run_trials(run, recorded, on_end)
         result = soak_result(run.plan, every, ended)
         outcome = write_soak(
             result,
@@ -268,6 +285,43 @@ def run_soak(
         if journal is not None and ended not in RESUMABLE:
             journal.remove()
         return outcome
+
+
+def _run_on_spark(
+    options: SoakOptions,
+    run: SoakRun,
+    recorded: Sequence[Trial],
+    on_end: Callable[[Trial], None],
+    master: str,
+) -> tuple[list[Trial], StopReason | None]:
+    """Run the trials that are not recorded on Spark.
+
+    All of them run, because no machine knows the others' results. What is beyond an early stop does
+    not count. The folder of the bundles has to be one that all machines see.
+    """
+    from affidavit.engine.spark import run_on_spark
+
+    done = {trial.index for trial in recorded}
+    left = [index for index in run.indexes if index not in done]
+    work = partial(_spark_trial, replace(options, jobs=1), run.bundles and run.bundles.resolve())
+    trials = list(recorded)
+    for raw in run_on_spark(master, work, left):
+        trials.append(msgspec.json.decode(raw, type=Trial))
+        on_end(trials[-1])
+    few = run.target is None and len(run.stored) < run.plan.iterations
+    return trials, StopReason.TOO_FEW_BUNDLES if few else None
+
+
+def _spark_trial(options: SoakOptions, bundles: Path | None, index: int) -> bytes:
+    """Run one trial in a worker of Spark."""
+    run, _ = prepare_soak(options, bundles)
+    if bundles is not None and run.target is not None:
+        bundles.mkdir(parents=True, exist_ok=True)
+    try:
+        return msgspec.json.encode(run_trial(run, index, monotonic() + options.time_budget_secs))
+    finally:
+        if run.target is not None:
+            run.target.close()
 
 
 def write_soak(
@@ -357,27 +411,33 @@ def _read(path: Path, kind: type[Any], wanted: str) -> Any:
 
 
 def _divergences(trials: Sequence[Trial], root: Path) -> Iterable[Divergence]:
-    """Yield where failing runs first differ from the first passing run of the same case."""
-    passing: dict[str | None, Trial] = {}
+    """Yield where failing runs first differ from the first passing run of the same case.
+
+    Places in which the first two passing runs differ as well, such as seeds, are left out.
+    """
+    passing: dict[str | None, list[Trial]] = {}
     for trial in trials:
         if trial.status is TrialStatus.PASS and trial.bundle is not None:
-            passing.setdefault(trial.case, trial)
+            passing.setdefault(trial.case, []).append(trial)
     failing = [
         trial
         for trial in trials
         if trial.status is TrialStatus.FAIL and trial.bundle is not None and trial.case in passing
     ]
-    events: dict[str, list[tuple[str, Any]]] = {}
+    events = cache(lambda name: _events_of(root / name))
     for trial in failing[:_MOST_DIVERGENCES]:
-        reference = passing[trial.case]
-        for each in (trial, reference):
-            if each.bundle not in events:
-                events[str(each.bundle)] = _events_of(root / str(each.bundle))
-        found = _first_divergence(
-            trial, events[str(trial.bundle)], reference, events[str(reference.bundle)]
-        )
-        if found is not None:
-            yield found
+        first, *others = passing[trial.case]
+        expected = events(first.bundle)
+        usual = set(_differences(expected, events(others[0].bundle))) if others else set()
+        for number, kind, wanted, places in _first_places(events(trial.bundle), expected, usual):
+            yield Divergence(
+                index=trial.index,
+                compared_with=first.index,
+                event=number,
+                type=kind,
+                passing_type=wanted,
+                places=places,
+            )
 
 
 def _events_of(path: Path) -> list[tuple[str, Any]]:
@@ -388,27 +448,29 @@ def _events_of(path: Path) -> list[tuple[str, Any]]:
         return []
 
 
-def _first_divergence(
-    trial: Trial,
-    events: Sequence[tuple[str, Any]],
-    reference: Trial,
-    expected: Sequence[tuple[str, Any]],
-) -> Divergence | None:
-    for number, (found, wanted) in enumerate(zip_longest(events, expected), 1):
-        if found == wanted:
-            continue
-        places: tuple[str, ...] = ()
-        if found is not None and wanted is not None and found[0] == wanted[0]:
-            places = tuple(differing_paths(found[1], wanted[1], "/data"))[:_MOST_PLACES]
-        return Divergence(
-            index=trial.index,
-            compared_with=reference.index,
-            event=number,
-            type=None if found is None else found[0],
-            passing_type=None if wanted is None else wanted[0],
-            places=places,
-        )
-    return None
+_Events = Sequence[tuple[str, Any]]
+
+
+def _differences(found: _Events, expected: _Events) -> Iterable[tuple[str, str]]:
+    """Yield the type and the place of everything that differs between events of the same type."""
+    for (kind, data), (wanted, other) in zip(found, expected, strict=False):
+        if kind == wanted:
+            yield from ((kind, place) for place in differing_paths(data, other, "/data"))
+
+
+def _first_places(
+    found: _Events, expected: _Events, usual: Container[tuple[str, str]]
+) -> Iterable[tuple[int, str | None, str | None, tuple[str, ...]]]:
+    """Yield the number, the types and the places of the first event that differs, if any does."""
+    for number, (event, other) in enumerate(zip_longest(found, expected), 1):
+        if event is None or other is None or event[0] != other[0]:
+            yield number, None if event is None else event[0], other and other[0], ()
+            return
+        places = [each for _, each in _differences([event], [other])]
+        new = tuple(place for place in places if (event[0], place) not in usual)
+        if new:
+            yield number, event[0], other[0], new[:_MOST_PLACES]
+            return
 
 
 # Merging shards, and sealing a soak.

@@ -244,7 +244,7 @@ class _TrialThreads:
 def run_trial(soak: SoakRun, index: int, deadline: float) -> Trial:
     """Run one trial and judge it. Nothing that a target does is raised."""
     if soak.target is None:
-        raise ValueError("a stored bundle is not run")
+        return _judge_stored(soak, index)
     seed = trial_seed(soak.plan.seed, index)
     folder = Path(tempfile.mkdtemp(prefix="affidavit-trial-"))
     plan = FaultPlan(soak.plan.faults, soak.plan.seed, index, soak.plan.fault_delay_ms)

@@ -14,6 +14,7 @@ from affidavit.cli.command import FiniteFloatRange, command, jobs_option, requir
 from affidavit.cli.commands import Example
 from affidavit.cli.evidence_commands import limits_from_option, limits_option
 from affidavit.cli.gate_options import GatedCommand, gates_option
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -231,6 +232,14 @@ class _Pages:
 @click.option(
     "--shard", help="i/n: run only this part of the runs; `sim merge` puts the parts together."
 )
+@click.option(
+    "--engine",
+    type=click.Choice(("local", "spark")),
+    default="local",
+    show_default=True,
+    help="Run here, or on the machines of a Spark cluster.",
+)
+@click.option("--master", default="local[*]", show_default=True, help="The address of Spark.")
 @page_options
 @click.option("--resume", is_flag=True, help="Go on with the trials recorded beside the report.")
 def soak(
@@ -248,9 +257,13 @@ def soak(
     packs judge as `evidence lint` does. A run that cannot be judged is neither a pass nor a
     failure. The same seed gives the same runs.
     """
-    from affidavit.app.soak import SoakFiles, run_soak
+    from affidavit.app.soak import SoakEngine, SoakFiles, run_soak
 
     files = SoakFiles(report=report, details=details)
+    if options["engine"] == "spark":
+        reject_options("is for --engine local: Spark has its own", "jobs")
+    else:
+        reject_options("is for --engine spark", "master")
     if options["resume"] and report is None:
         raise click.UsageError("--resume needs --report: the trials are recorded beside it")
     require_output_paths([report, files.details_path, html, seal], [options["baseline"]])
@@ -262,6 +275,7 @@ def soak(
             resume=options["resume"],
             baseline=options["baseline"],
             on_trial=_progress(update, asked.iterations),
+            engine=SoakEngine(options["engine"], options["master"]),
         )
     return _show(terminal, outcome, files, _Pages(html, surface_report, seal))
 

@@ -8,10 +8,10 @@ from row to row of a partition; a block is read by one partition.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.rdd import RDD
     from pyspark.sql import DataFrame, SparkSession
 
+Item = TypeVar("Item")
 _PARQUET: Final = ".parquet"
 _QUIET_SETTINGS: Final = {
     "spark.ui.enabled": "false",
@@ -80,6 +81,15 @@ def spark_session(master: str) -> "Iterator[SparkSession]":
         yield spark
     finally:
         spark.stop()
+
+
+def run_on_spark(
+    master: str, work: Callable[[Item], bytes], items: Sequence[Item]
+) -> Iterator[bytes]:
+    """Yield the result of each item, each a task of its own, in the order of the items."""
+    if items:
+        with spark_session(master) as spark:
+            yield from spark.sparkContext.parallelize(items, len(items)).map(work).collect()
 
 
 def read_input(spark: "SparkSession", names: tuple[str, ...]) -> SparkInput:
