@@ -125,7 +125,7 @@ $(FUZZ)/.ready: $(READY) requirements/core.txt requirements/fuzz.txt
 # The share of mutants that a test must notice. PACKAGES="gates seal" MUTANTS=20 SEED=7 narrow it.
 MUTANTS ?= 100
 SEED ?= 1
-PACKAGES ?= base decision checks ledger gates packs seal
+PACKAGES ?= base decision checks ledger gates packs soak seal
 PURE_NOTICED := 92
 JUDGE_NOTICED := 85
 mutants: $(READY) ## Change the code in small ways and count what the tests notice (an hour)

@@ -39,6 +39,7 @@ BENCHMARKS = (
     "bundles",
     "lint",
     "attest",
+    "soak",
 )
 LIBRARIES = (
     "affidavit",

@@ -157,6 +157,27 @@ class Comparison:
         return done.returncode, printed.replace(f"{self._folder.as_uri()}/".encode(), b"")
 
 
+def soaked(python: str, folder: Path, name: str, *arguments: str) -> object:
+    """Return the second document of a soak without its times and names."""
+    target = "sh -c 'test $(({seed} % 5)) -ne 0'"
+    subprocess.run(
+        [
+            *(python, "-m", "affidavit", "sim", "soak", "-n", "6", "--max-failures", "2"),
+            *("--target", target, "--report", f"{name}.json", *arguments),
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    found = json.loads((folder / f"{name}.details.json").read_text("utf-8"))
+    for trial in found["trials"]:
+        for key in ("duration_ms", "bundle", "bundle_digest"):
+            trial.pop(key, None)
+    return found
+
+
 def main(spark_python: str, folder: Path) -> int:
     """Run every case on both; return how many differ."""
     write(folder)
@@ -169,7 +190,10 @@ def main(spark_python: str, folder: Path) -> int:
     runs.compare("an address", [*rag, f"{folder.as_uri()}/rows.jsonl"], local=[*rag, "rows.jsonl"])
     runs.compare("a cluster, with readings", [*rag, "rows.jsonl"], master=CLUSTER)
     runs.compare("a cluster, without", [*rag, "rows.jsonl", "--no-cache"], master=CLUSTER)
-    return runs.differing
+    here = soaked(sys.executable, folder, "here")
+    there = soaked(spark_python, folder, "there", "--engine", "spark", "--master", "local[2]")
+    print(f"a soak: {'the same' if here == there else 'NOT the same'}")
+    return runs.differing + (here != there)
 
 
 if __name__ == "__main__":

@@ -178,6 +178,17 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
     Step(
+        "How reliable is an agent? Twenty runs",
+        "A small agent with a search over HTTP and a tool of an MCP server. One run in ten answers"
+        " without asking the tool. pass^k is the chance that k runs all pass.",
+        (
+            *("affidavit", "sim", "soak", "-n", "20", "-j", "2", "--seed", "1"),
+            *("--target", "python samples/agent/agent.py", "--pack", "cicd-starter"),
+            *("--report", "demo-output/soak.json", "--html", "demo-output/soak.html"),
+        ),
+        exit=1,
+    ),
+    Step(
         "Attest the bundle",
         "A signed statement about it (DSSE, in-toto), with a time stamp of an authority that runs"
         " here: `openssl ts` behind a loopback port. No network is needed.",

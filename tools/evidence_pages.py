@@ -18,6 +18,8 @@ from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, TOTAL_WEIGHT, Ca
 from affidavit.seal.bundle.events import EventV1
 from affidavit.seal.bundle.manifest import BundleManifestV1
 from affidavit.seal.statement import AttestationPredicateV1
+from affidavit.soak.report import SoakDetails, SoakReportV1
+from affidavit.soak.surface import SurfaceReport
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE: Final = "#/$defs/{name}"
@@ -72,6 +74,9 @@ def schemas() -> Mapping[Path, str]:
         "gate-report": gate_report_schema(),
         "attestation": _schema_of(AttestationPredicateV1),
         "trust-policy": _schema_of(TrustPolicyV1),
+        "soak-report": _schema_of(SoakReportV1),
+        "soak-details": _schema_of(SoakDetails),
+        "surface-report": _schema_of(SurfaceReport),
     }
     return {
         Path(f"docs/schemas/{name}.schema.json"): _text(schema) for name, schema in made.items()

@@ -72,6 +72,7 @@ def manifest_of(bundle: Path) -> dict[str, Any]:
 def test_everything_that_can_be_recorded(tmp_path: Path) -> None:
     with recorder(tmp_path, input={"question": "How many?"}) as run:
         record_everything(run)
+        run.process_exited(0, command="agent")
     sealed = seal_run(run.path, tmp_path / "run.tar.gz")
     events = events_of(tmp_path / "run.tar.gz")
     assert {event["type"] for event in events} == {each.name for each in EVENT_TYPES}

@@ -44,6 +44,7 @@ SECOND = event(
 )
 DECISION = event("affidavit.policy.decision", {"decision": "allow", "principal": "p"})
 VERDICT = event("affidavit.verdict", {"verdict": "ship"})
+EXITED = event("affidavit.process.exited", {"code": 0})
 LEDGER = event("affidavit.ledger", {"ledger": {"entries": 1}})
 RETRIEVAL = event("affidavit.retrieval", {"query": "q", "results": [{"id": "c-1"}], "index": "i"})
 MODEL_CALL = event(
@@ -85,6 +86,7 @@ GOOD: Events = [
     *(incident(severity) for severity in ("serious", "widespread", "death")),
     *(report(severity) for severity in ("serious", "widespread", "death")),
     LEDGER,
+    EXITED,
     VERDICT,
     FINISHED,
 ]
@@ -148,6 +150,8 @@ NO_PROVIDER = changed(MODEL_CALL, provider=...)
 NO_ROOT: Events = []  # The bundle has no block of ours, as Assay writes it.
 # For each rule: events of a valid bundle in which it fires.
 FAILING: dict[str, Events] = {
+    "exit-status:EXIT-001": changed(EXITED, code=1),
+    "exit-status:EXIT-002": but(EXITED),
     "cicd-starter:CICD-001": BARE,
     "cicd-starter:CICD-002": but(FINISHED),
     "cicd-starter:CICD-003": changed(STARTED, build_id=...),
@@ -294,6 +298,7 @@ def test_the_packs_are_these() -> None:
         "answer-integrity",
         "cicd-starter",
         "eu-ai-act-baseline",
+        "exit-status",
         "iso-42001",
         "nist-ai-rmf",
         "owasp-agentic",

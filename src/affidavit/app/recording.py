@@ -54,6 +54,7 @@ RECEIPT: Final = "affidavit.answer.receipt"
 LEDGER: Final = "affidavit.ledger"
 GATE_REPORT: Final = "affidavit.gate.report"
 SOAK_TRIAL: Final = "affidavit.soak.trial"
+PROCESS_EXITED: Final = "affidavit.process.exited"
 VERDICT: Final = "affidavit.verdict"
 INCIDENT: Final = "affidavit.incident"
 INCIDENT_REPORT: Final = "affidavit.incident.report"
@@ -103,6 +104,7 @@ EVENT_TYPES: Final = (
     EventType(LEDGER, "an evidence ledger", ("ledger",)),
     EventType(GATE_REPORT, "the report of a gate", ("report",)),
     EventType(SOAK_TRIAL, "one trial of a soak", ("trial",)),
+    EventType(PROCESS_EXITED, "a command ended", ("code",), ("command",)),
     EventType(VERDICT, "what was decided", ("verdict",), ("reason", "subject", "score")),
     EventType(INCIDENT, "something went wrong", ("incident", "severity"), ("what",)),
     EventType(INCIDENT_REPORT, "an incident was reported", ("incident", "authority"), ("what",)),
@@ -402,6 +404,10 @@ class Recorder:
     def soak_trial(self, trial: Fields) -> None:
         """Record one trial of a soak."""
         self.event(SOAK_TRIAL, {"trial": _object("trial", trial)})
+
+    def process_exited(self, code: int, **others: JsonValue) -> None:
+        """Record that a command ended, with its exit code."""
+        self.event(PROCESS_EXITED, {**others, "code": code})
 
 
 _KNOWN = frozenset(each.name for each in EVENT_TYPES)

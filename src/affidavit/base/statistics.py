@@ -247,6 +247,43 @@ def _wilson_low(hits: float, misses: float, z: float) -> float:
     return hits * hits / trials / (hits + z * z / 2 + spread)
 
 
+def beta_interval(passes: int, failures: int, confidence: float = 0.95) -> Interval:
+    """Return the central credible interval of a rate under a uniform prior.
+
+    The posterior is Beta(passes + 1, failures + 1). Its distribution function at x is the
+    probability of more than `passes` successes in one trial more than there were, so it is a sum
+    of binomial weights, and its quantiles are found by bisection.
+    """
+    tail = float(tail_of(confidence))
+    return Interval(
+        _beta_quantile(passes, failures, tail), _beta_quantile(passes, failures, 1 - tail)
+    )
+
+
+def _beta_quantile(passes: int, failures: int, share: float) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(60):  # More halvings than a double has bits.
+        middle = (low + high) / 2
+        first, weights = _binomial(passes + failures + 1, middle)
+        above = fsum(weights[max(0, passes + 1 - first) :]) / fsum(weights)
+        low, high = (middle, high) if above < share else (low, middle)
+    return (low + high) / 2
+
+
+def difference_interval(first: Rate, second: Rate, confidence: float = 0.95) -> Interval | None:
+    """Return the interval of the second rate minus the first; None if either has no trials.
+
+    Origin: Newcombe (1998), method 10: the two Wilson intervals, combined.
+    """
+    before, after = wilson(first, confidence), wilson(second, confidence)
+    if before is None or after is None:
+        return None
+    was, now = first.numerator / first.denominator, second.numerator / second.denominator
+    down = sqrt((now - after.low) ** 2 + (before.high - was) ** 2)
+    up = sqrt((after.high - now) ** 2 + (was - before.low) ** 2)
+    return Interval(now - was - down, now - was + up)
+
+
 # Percentiles, distribution-free intervals for them, and the seeded bootstrap.
 
 
@@ -484,3 +521,18 @@ def _share_no_likelier(weights: Mapping[int, int], seen: int) -> float:
     bar = weights.get(seen, 0)
     bar += bar >> _TIE_BITS
     return sum(weight for weight in weights.values() if weight <= bar) / sum(weights.values())
+
+
+def holm_corrected(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p-values of several tests, corrected for their number.
+
+    Origin: Holm (1979). The smallest is multiplied by the number of tests, the next by one less,
+    and none may be smaller than the one before it.
+    """
+    corrected = [0.0] * len(p_values)
+    so_far = 0.0
+    order = sorted(range(len(p_values)), key=lambda at: p_values[at])
+    for rank, at in enumerate(order):
+        so_far = max(so_far, min(1.0, p_values[at] * (len(p_values) - rank)))
+        corrected[at] = so_far
+    return tuple(corrected)

@@ -157,6 +157,31 @@ _EVIDENCE: Final = GroupEntry(
     ),
 )
 
+_SIM: Final = GroupEntry(
+    "sim",
+    "Run a target many times, also under faults, and report how reliably it passes.",
+    (
+        Example(
+            "affidavit sim soak -n 20 --target ./agent --report soak.json",
+            "run a command 20 times",
+        ),
+        Example(
+            "affidavit sim soak --target runs --pack cicd-starter --report soak.json",
+            "judge a folder of stored bundles",
+        ),
+    ),
+    (
+        _section(
+            "Simulations",
+            (
+                ("soak", "sim:soak", "Run a target many times and report how reliably it passes."),
+                ("surface", "sim:surface", "Run a target under a grid of faults and draw it."),
+                ("merge", "sim:merge", "Merge the shards of a soak."),
+            ),
+        ),
+    ),
+)
+
 _KEYS: Final = GroupEntry(
     "keys",
     "Create and manage the keys that sign receipts.",
@@ -329,6 +354,7 @@ ROOT: Final = GroupEntry(
             "Decide",
             (
                 _GATE,
+                _SIM,
                 (
                     "compare",
                     "gate_reports:compare",

@@ -10,11 +10,11 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from zipfile import ZipFile
 
 from affidavit.base.errors import AffidavitError, Where
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.rdd import RDD
     from pyspark.sql import DataFrame, SparkSession
 
+Item = TypeVar("Item")
 _PARQUET: Final = ".parquet"
 _HEAD_BYTES: Final = 1 << 16
 _RAISED: Final = re.compile(r"[A-Za-z_.]+(Error|Exception)\b")
@@ -123,6 +124,15 @@ def _ship_package(spark: "SparkSession") -> None:
                 if file.is_file() and "__pycache__" not in file.parts:
                     packed.write(file, file.relative_to(package))
         spark.sparkContext.addArchive(f"{archive}#{package.name}")
+
+
+def run_on_spark(
+    master: str, work: Callable[[Item], bytes], items: Sequence[Item]
+) -> Iterator[bytes]:
+    """Yield the result of each item, each a task of its own, in the order of the items."""
+    if items:
+        with spark_session(master) as spark:
+            yield from spark.sparkContext.parallelize(items, len(items)).map(work).collect()
 
 
 def read_input(spark: "SparkSession", names: tuple[str, ...]) -> SparkInput:

@@ -35,6 +35,7 @@ RECORDED_TYPES: Final = frozenset(
         "ledger",
         "gate.report",
         "soak.trial",
+        "process.exited",
         "verdict",
         "incident",
         "incident.report",

@@ -5,7 +5,7 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import attestation, bundles, evidence, gates, receipts, service
+from affidavit.base.faults import attestation, bundles, evidence, gates, receipts, service, soak
 from affidavit.base.faults import input as input_faults
 
 _AREAS: Final[tuple[ModuleType, ...]] = (
@@ -16,6 +16,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     service,
     bundles,
     attestation,
+    soak,
 )
 
 
