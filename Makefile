@@ -142,9 +142,10 @@ interop: $(READY) ## Run the tests that need heavy outside tools, each in its ow
 	done; \
 	echo "$$count interop scripts passed"
 
-dist: $(READY) ## Build the wheel and the sdist into dist/
+dist: $(READY) ## Build the wheels and the sdist into dist/
 	@rm -rf dist
 	@$(BIN)/python -m build --no-isolation --outdir dist .
+	@$(BIN)/python -m build --no-isolation --wheel --outdir dist encoder
 
 dist-check: dist ## Install the wheel into an empty environment, use it, check its size
 	@$(BIN)/python -m tools.check_wheel

@@ -205,6 +205,14 @@ INSTALLS = {
         {"CHECKOUT": "here", "VERSION": "1.2", "EXTRAS": "parquet"},
         "affidavit[parquet]==1.2",
     ),
+    "the encoder of the checkout with the ledger": (
+        {"CHECKOUT": "here", "EXTRAS": "ledger"},
+        "here[ledger] here/encoder",
+    ),
+    "the encoder of a version": (
+        {"CHECKOUT": "here", "VERSION": "1.2", "EXTRAS": "all,mcp"},
+        "affidavit[all,mcp]==1.2 affidavit-encoder",
+    ),
 }
 
 

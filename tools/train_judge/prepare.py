@@ -36,7 +36,7 @@ from tools.train_judge.sources import (
 )
 from tools.train_judge.windows import is_short, narrow, wide
 from tools.train_judge.word_lists import words
-from tools.train_judge.written import find_passages, read_claims, written_pairs
+from tools.train_judge.written import find_passages, held_passages, read_claims, written_pairs
 
 SEED = 11
 QUESTION_FAMILIES = 6000
@@ -77,9 +77,9 @@ def prepare(data: Path, seed: int, unlabelled: int = 0, documents: Path | None =
     human += _answers(data / "train")
     if documents:
         passages = find_passages(documents, data / "train")
-        for draw_number in range(WRITTEN_PASSES):
-            pairs = written_pairs(read_claims(), passages, draw_number)
-            human += [[pair] for pair in pairs]
+        claims = [claim for claim in read_claims() if claim.passage not in held_passages()]
+        for number in range(WRITTEN_PASSES):
+            human += [[pair] for pair in written_pairs(claims, passages, number)]
     edits = sorted(_edits(data / "train", seed), key=lambda family: _number(family[0].hypothesis))
     seen = dev_claims(data / "dev")
     human, edits = _unseen(human, seen), _unseen(edits, seen)

@@ -4,7 +4,8 @@
 R refuted, N neutral, X not supported), the kind, the sentences that decide, the claim. True claims
 are mostly in other words than their passage, false ones in its words: likeness of words must not
 decide. The passages are other people's text and are cut again from the documents, which
-`written/documents.txt` names; a claim whose passage is not found is left out and counted.
+`written/documents.txt` names; a claim whose passage is not found is left out and counted. Claims
+about the passages of `written/held.txt` are never trained on.
 """
 
 import gzip
@@ -46,6 +47,11 @@ def read_claims(path: Path = FOLDER / "claims.tsv") -> list[WrittenClaim]:
     """Return all claims."""
     lines = path.read_text("utf-8").splitlines()
     return [WrittenClaim(*line.split("\t")) for line in lines]
+
+
+def held_passages(path: Path = FOLDER / "held.txt") -> frozenset[str]:
+    """Return the passages that are kept for calibration and measurement."""
+    return frozenset(path.read_text("utf-8").split())
 
 
 def digest_of(sentences: Sequence[str]) -> str:

@@ -22,17 +22,20 @@ from affidavit.judge.huggingface_settings import HfSettings, hf_settings
 from affidavit.judge.layered.judge import LayeredJudge
 from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.protocol import Judge
+from affidavit.judge.standard.judge import StandardJudge
 
 
 class BuiltIn(StrEnum):
     """The built-in judges, by their names for `--judge`."""
 
     LAYERED = "layered"
+    STANDARD = "standard"
     LEXICAL = "lexical"
 
 
 _BUILT_IN: Final[dict[BuiltIn, Callable[[], Judge]]] = {
     BuiltIn.LAYERED: LayeredJudge,
+    BuiltIn.STANDARD: StandardJudge,
     BuiltIn.LEXICAL: LexicalJudge,
 }
 """A new judge has a name above and a line here."""

@@ -119,7 +119,7 @@ _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "tit
 )
 @click.option(
     "--judge",
-    help="The judge: layered (default), lexical, or a TOML file with [chat], [hf] or [cascade].",
+    help="Judge: layered (default), standard, lexical, or a TOML file: [chat], [hf] or [cascade].",
 )
 @yes_option
 @click.option("--at", help="The date or time of the answer, for outdated sources; by default now.")

@@ -249,7 +249,7 @@ _LOG: Final = GroupEntry(
             (
                 ("init", "log:init", "Create an empty log."),
                 ("append", "log:append", "Append attestations to a log."),
-                ("prove", "log:prove", "Prove what is in a log, or that it continues."),
+                ("prove", "log:prove", "Prove what is in a log or that it continues."),
                 ("check", "log:check", "Compute a log again from its entries and compare."),
                 ("cosign", "log:cosign", "Cosign the newest checkpoint of a log as a witness."),
             ),

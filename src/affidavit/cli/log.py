@@ -154,7 +154,7 @@ def prove(
     since: Path | None,
     output: Path | None,
 ) -> Exit:
-    """Prove what is in a log, or that it continues.
+    """Prove what is in a log or that it continues.
 
     The proof (C2SP tlog-proof, or the one that its witnesses are sent) has the newest checkpoint
     with its cosignatures.

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from zipfile import ZipFile
@@ -84,7 +85,7 @@ def spark_session(master: str) -> "Iterator[SparkSession]":
     spark.sparkContext.setLogLevel("OFF")
     try:
         if not is_local(master):
-            _ship_package(spark)
+            _ship_packages(spark)
         yield spark
     finally:
         spark.stop()
@@ -110,20 +111,23 @@ def reason_of(error: Exception) -> str:
     return " ".join((raised[-1:] or lines[:1] or [type(error).__name__])[0].split())[:200]
 
 
-def _ship_package(spark: "SparkSession") -> None:
-    """Send this package, with its weights, to every executor once.
+def _ship_packages(spark: "SparkSession") -> None:
+    """Send this package and the weights of the judge, if installed, to every executor once.
 
     Workers then run the same code as this process. They import it from the folder of the session's
     files, which Spark puts before the installed packages.
     """
-    package = Path(__file__).parent.parent
-    with tempfile.TemporaryDirectory(prefix="affidavit-") as folder:
-        archive = Path(folder) / f"{package.name}.zip"
-        with ZipFile(archive, "w") as packed:
-            for file in sorted(package.rglob("*")):
-                if file.is_file() and "__pycache__" not in file.parts:
-                    packed.write(file, file.relative_to(package))
-        spark.sparkContext.addArchive(f"{archive}#{package.name}")
+    folders = [Path(__file__).parent.parent]
+    if weights := find_spec("affidavit_encoder"):
+        folders += map(Path, weights.submodule_search_locations or ())
+    with tempfile.TemporaryDirectory(prefix="affidavit-") as beside:
+        for folder in folders:
+            archive = Path(beside) / f"{folder.name}.zip"
+            with ZipFile(archive, "w") as packed:
+                for file in sorted(folder.rglob("*")):
+                    if file.is_file() and "__pycache__" not in file.parts:
+                        packed.write(file, file.relative_to(folder))
+            spark.sparkContext.addArchive(f"{archive}#{folder.name}")
 
 
 def run_on_spark(

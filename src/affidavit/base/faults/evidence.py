@@ -224,7 +224,7 @@ ENCODER_MISSING = Fault(
     "AF248",
     "encoder.missing",
     "a file of the judge's encoder is missing or cannot be read",
-    "pip install --force-reinstall affidavit",
+    "install the wheels of affidavit and affidavit-encoder again, or use another --judge",
     Exit.UNKNOWN,
 )
 ENCODER_CHANGED = Fault(

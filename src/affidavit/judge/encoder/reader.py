@@ -26,7 +26,7 @@ class Encoder:
     """Reads pairs of a premise and a claim. It may be used from several threads at once."""
 
     def __init__(self, shipped: Shipped) -> None:
-        with _libraries():
+        with missing_library():
             self._session = open_session(shipped.model)
             self._tokenizer = open_tokenizer(shipped.tokenizer)
         self._digest = shipped.digest
@@ -50,7 +50,7 @@ class Encoder:
         """
         import numpy
 
-        row = self._tokenizer.encode(_readable(premise), _readable(claim))
+        row = self._tokenizer.encode(readable(premise), readable(claim))
         columns = {"tokens": row.ids, "segments": row.type_ids, "mask": row.attention_mask}
         return {name: numpy.array([ids], dtype=numpy.int64) for name, ids in columns.items()}
 
@@ -90,13 +90,15 @@ def open_tokenizer(data: bytes) -> "Tokenizer":
     return tokenizer
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
+    """Return the part of a text that the tokenizer takes."""
     # Half of a surrogate pair has no UTF-8 form, which the tokenizer needs.
     return _SURROGATE.sub("\ufffd", text[:MAX_CHARACTERS])
 
 
 @contextmanager
-def _libraries() -> Iterator[None]:
+def missing_library() -> Iterator[None]:
+    """Name the extra where a library of the encoder is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -18,6 +18,8 @@ from affidavit.base.faults import evidence as faults
 
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"
+WORDS: Final = "words.int8"
+"""The word vectors of a large encoder, which are a file of their own."""
 MANIFEST: Final = "manifest.json"
 DATA: Final = files(__package__) / "data"
 
@@ -37,13 +39,15 @@ class Shipped:
     model: bytes
     tokenizer: bytes
     digest: str
+    words: bytes = b""
 
 
 def read_shipped(folder: Traversable = DATA) -> Shipped:
     """Read the files and refuse them if one byte is not as released."""
     digests = _manifest_digests(folder)
-    model, tokenizer = (_checked(folder, name, digests[name]) for name in (MODEL, TOKENIZER))
-    return Shipped(model, tokenizer, _digest_over(digests))
+    contents = {name: _checked(folder, name, digests[name]) for name in digests}
+    words = contents.get(WORDS, b"")
+    return Shipped(contents[MODEL], contents[TOKENIZER], _digest_over(digests), words)
 
 
 def encoder_digest(folder: Traversable = DATA) -> str:
@@ -53,7 +57,7 @@ def encoder_digest(folder: Traversable = DATA) -> str:
 
 def _digest_over(digests: Mapping[str, str]) -> str:
     """One digest over the files, to be had by hand: `sha256sum FILES | sha256sum`, in ABC order."""
-    lines = (f"{digests[name]}  {name}\n" for name in sorted((MODEL, TOKENIZER)))
+    lines = (f"{digests[name]}  {name}\n" for name in sorted(digests))
     return digest_of("".join(lines).encode())
 
 
@@ -61,7 +65,8 @@ def _manifest_digests(folder: Traversable) -> Mapping[str, str]:
     data = _read(folder, MANIFEST)
     try:
         entries = msgspec.json.decode(data, type=_Manifest).files
-        return {name: entries[name].sha256 for name in (MODEL, TOKENIZER)}
+        names = (MODEL, TOKENIZER, WORDS) if WORDS in entries else (MODEL, TOKENIZER)
+        return {name: entries[name].sha256 for name in names}
     except (msgspec.DecodeError, KeyError, UnicodeDecodeError) as error:
         raise AffidavitError(faults.ENCODER_CHANGED, Where(file=MANIFEST)) from error
 

@@ -19,6 +19,7 @@ from affidavit.judge.lexical.windows import select_window
 from affidavit.judge.protocol import require_claim
 from affidavit.judge.thresholded import apply_thresholds
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
+from affidavit.ledger.rules import JudgeThresholds
 
 VERSION: Final = "2"
 _BY_RULE: Final = 0.97
@@ -49,8 +50,8 @@ class LayeredJudge:
         require_claim(claim)
         by_sentence = [self._weigh(sentence, chunks) for sentence in sentences_of(claim)]
         readings = [_reading(list(found)) for found in zip(*by_sentence, strict=True)]
-        finding = read_cells(claim, [chunk.text for chunk in chunks], _headings(chunks))
-        return tuple(readings if finding is None else _with_cells(readings, finding, chunks))
+        finding = read_cells(claim, [chunk.text for chunk in chunks], headings_of(chunks))
+        return tuple(readings if finding is None else with_cells(readings, finding, chunks))
 
     def _weigh(self, sentence: str, chunks: Sequence[Chunk]) -> list[Weighing]:
         found = [self._by_words(sentence, each) for each in LexicalJudge().read(sentence, chunks)]
@@ -76,12 +77,16 @@ class LayeredJudge:
         return unsure[: self.combiner.table.cascade.most_passages]
 
 
-def _headings(chunks: Sequence[Chunk]) -> list[str]:
+def headings_of(chunks: Sequence[Chunk]) -> list[str]:
+    """Return the headings above the chunks, each once."""
     return list(dict.fromkeys(name for chunk in chunks for name in chunk.heading_path))
 
 
-def _with_cells(
-    readings: Sequence[Reading], finding: CellFinding, chunks: Sequence[Chunk]
+def with_cells(
+    readings: Sequence[Reading],
+    finding: CellFinding,
+    chunks: Sequence[Chunk],
+    thresholds: JudgeThresholds = OWN_THRESHOLDS,
 ) -> Iterator[Reading]:
     """Yield the readings of a claim about cells. Of their table, only these cells speak of it.
 
@@ -107,7 +112,7 @@ def _with_cells(
                 sorted({**dict(reading.scores), "support": _BY_RULE if support else 0.0}.items())
             ),
         )
-        yield apply_thresholds(raw, OWN_THRESHOLDS)
+        yield apply_thresholds(raw, thresholds)
 
 
 def sentences_of(claim: str) -> tuple[str, ...]:

@@ -1,0 +1,139 @@
+"""What one passage shows of one sentence of a claim: words, rules, and the encoder's answer."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from affidavit.judge.encoder.entailment import Entailment
+from affidavit.judge.layered.combiner import Weighed
+from affidavit.judge.lexical.judge import LexicalJudge
+from affidavit.judge.standard.combiner import logit
+from affidavit.judge.standard.encoder import EncoderReading, LargeEncoder
+from affidavit.judge.standard.windows import (
+    EvidenceWindow,
+    content_words,
+    narrow_window,
+    pieces_of,
+    run_recall,
+    share_of,
+    tight_window,
+    wide_window,
+)
+from affidavit.ledger.model import Chunk, Reading, Span
+
+NOT_IN_PASSAGE_MOST: Final = 3
+_SAYS: Final = 0.5
+
+
+class PassageEvidence(Struct, frozen=True, kw_only=True):
+    """A passage read for a sentence of a claim."""
+
+    sentence: str
+    passage: str
+    by_rule: Reading
+    scores: Mapping[str, float]
+    tight: EvidenceWindow
+    narrow: EvidenceWindow
+    relevance: float
+    """How much of the claim's words the passage has."""
+    weighed: Weighed = Weighed(0.0, 0.0)
+    encoder: Entailment | None = None
+
+
+def evidence_by_words(sentence: str, chunk: Chunk) -> PassageEvidence:
+    """Return what words and rules show."""
+    (by_rule,) = LexicalJudge().read(sentence, (chunk,))
+    context = (sentence, chunk.text, heading_above(chunk))
+    recall_wide = round(wide_window(*context).recall, 4)
+    scores = dict(by_rule.scores)
+    scores["words"] = scores.pop("support")
+    scores["recall_run"] = round(run_recall(*context), 4)
+    scores["recall_wide"] = recall_wide
+    scores["rule_contradiction"] = by_rule.contradiction if by_rule.contradicts else 0.0
+    return PassageEvidence(
+        sentence=sentence,
+        passage=chunk.text,
+        by_rule=by_rule,
+        scores=scores,
+        tight=tight_window(*context),
+        narrow=narrow_window(*context),
+        relevance=recall_wide,
+    )
+
+
+def heading_above(chunk: Chunk) -> str:
+    """Return the nearest heading of a passage that does not begin with it."""
+    heading = chunk.heading_path[-1] if chunk.heading_path else ""
+    return "" if heading in chunk.text else heading
+
+
+def encoder_scores(
+    evidence: PassageEvidence, encoder: LargeEncoder
+) -> tuple[dict[str, float], Entailment]:
+    """Ask the encoder about both windows; return its scores and the answer that a note quotes."""
+    tight = narrow = encoder.read(evidence.tight.text, evidence.sentence)
+    if evidence.narrow.text != evidence.tight.text:
+        narrow = encoder.read(evidence.narrow.text, evidence.sentence)
+    return scores_of_readings(tight, narrow), max(
+        tight.claim, narrow.claim, key=lambda each: each.entails
+    )
+
+
+def scores_of_readings(tight: EncoderReading, narrow: EncoderReading) -> dict[str, float]:
+    """Return the encoder's answers as scores: logits for the sums, plain shares for the limits."""
+    return {
+        "entails": logit(narrow.claim.entails),
+        "entails_tight": logit(tight.claim.entails),
+        "contradicts": logit(max(tight.claim.contradicts, narrow.claim.contradicts)),
+        "edited": 1 - max(tight.edit.entails, narrow.edit.entails),
+    }
+
+
+def note_of(evidence: PassageEvidence) -> str:
+    """Say what decided. Every quotation is in the claim or in the passage, letter for letter."""
+    notes = []
+    if evidence.by_rule.contradicts:
+        notes.append(evidence.by_rule.notes)
+    if evidence.encoder is not None:
+        notes.append(_encoder_note(evidence.encoder))
+    missing = words_not_in(evidence.sentence, evidence.passage)
+    if missing and not evidence.by_rule.contradicts:
+        notes.append("not in the passage: " + ", ".join(f'"{word}"' for word in missing))
+    return "; ".join(notes) or "the passage has the words of the claim"
+
+
+def _encoder_note(read: Entailment) -> str:
+    if read.entails >= _SAYS:
+        return f"the encoder reads the passage as saying so ({read.entails:.2f})"
+    if read.contradicts >= _SAYS:
+        return f"the encoder reads the passage as saying otherwise ({read.contradicts:.2f})"
+    return f"the encoder finds the claim left open ({read.neutral:.2f})"
+
+
+def words_not_in(claim: str, passage: str) -> list[str]:
+    """Return the first words of the claim that the passage does not have, by a literal search.
+
+    A word counts as there if its stem is, or if its letters stand anywhere in the passage.
+    """
+    there = frozenset(content_words(passage))
+    plain = passage.casefold()
+    words = [word.strip(".,;:!?\"'()[]\u201c\u201d\u2018\u2019") for word in claim.split()]
+    missing = [
+        word
+        for word in dict.fromkeys(words)
+        if word
+        and word.casefold() not in plain
+        and any(each not in there for each in content_words(word))
+    ]
+    return missing[:NOT_IN_PASSAGE_MOST]
+
+
+def deciding_span(evidence: PassageEvidence) -> Span:
+    """Return the place of the sentence that decided: the rule's, or the one with most words."""
+    if evidence.by_rule.contradicts:
+        return evidence.by_rule.snippet_span
+    words = frozenset(content_words(evidence.sentence))
+    pieces = evidence.narrow.pieces or pieces_of(evidence.passage)[:1]
+    best = max(pieces, key=lambda piece: round(share_of(words, piece.words), 9), default=None)
+    return Span(best.start, best.end) if best else Span(0, 0)
