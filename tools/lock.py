@@ -11,8 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {
     "core.txt": ("pyproject.toml",),
-    "all.txt": ("pyproject.toml", "--extra", "all"),
+    # The exporters of OpenTelemetry ask for an exact version, so the larger one is resolved first.
     "dev.txt": ("pyproject.toml", "--extra", "all", "--group", "dev"),
+    "all.txt": ("pyproject.toml", "--extra", "all", "--constraint", "requirements/dev.txt"),
     "fuzz.txt": ("requirements/fuzz.in",),
     "chat.txt": ("requirements/chat.in",),
     "attest.txt": ("requirements/attest.in",),

@@ -19,9 +19,10 @@ from tests.seal.bundle_making import members_of, sealed, verified
 
 import affidavit
 from affidavit.app.bundle_sealing import seal_run
-from affidavit.app.recording import EVENT_TYPES, MAX_LINE_BYTES, Recorder, entry_line
+from affidavit.app.recording import MAX_LINE_BYTES, Recorder, entry_line
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
+from affidavit.packs.event_types import EVENT_TYPES
 from affidavit.seal.bundle.writer import EventDraft
 
 AT = "2026-01-31T14:30:00Z"
@@ -40,6 +41,7 @@ def record_everything(run: Recorder) -> None:
     run.code_version("1.2.0", commit="abc")
     run.environment({"python": "3.11"})
     run.seed(7, "numpy")
+    run.event("affidavit.step", {"name": "plan"})
     run.prompt("How many days?", template="t-1")
     run.retrieval("days", [{"id": "c-1", "text": "twelve"}])
     run.model_call(

@@ -1,4 +1,4 @@
-"""Records a run as it happens: the event types, the log format and the recorder.
+"""Records a run as it happens: the log format and the recorder.
 
 The log is JSON lines. The first line names the run; every other line is an event without its number
 and hash. Each line is on the disk before the run continues, so a process that is killed leaves a
@@ -30,85 +30,12 @@ from affidavit.base.files import append_line_durably, open_to_read
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode, read_lines
 from affidavit.base.validation import problem_and_field
+from affidavit.packs import event_types as kinds
+from affidavit.packs.event_types import RECORDED_TYPES, RECORDER_PREFIX, RUN_FINISHED, RUN_STARTED
 from affidavit.packs.signals import DECLARED_ABSENT, REGISTRY
 from affidavit.seal.bundle.commitments import SALT_BYTES
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
-from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
-
-# The event types that Affidavit records; docs/bundles.md shows this table. Bundles hold other
-# types, too, but only these begin with `affidavit.`.
-
-EVENT_PREFIX: Final = "affidavit."
-MODEL_CALL: Final = "affidavit.model.call"
-TOOL_CALL: Final = "affidavit.tool.call"
-PROMPT: Final = "affidavit.prompt"
-RETRIEVAL: Final = "affidavit.retrieval"
-RNG_SEED: Final = "affidavit.rng.seed"
-POLICY_DECISION: Final = "affidavit.policy.decision"
-HUMAN_APPROVAL: Final = "affidavit.human.approval"
-ENVIRONMENT: Final = "affidavit.environment"
-CODE_VERSION: Final = "affidavit.code.version"
-CHECK_RUN: Final = "affidavit.check.run"
-RECEIPT: Final = "affidavit.answer.receipt"
-LEDGER: Final = "affidavit.ledger"
-GATE_REPORT: Final = "affidavit.gate.report"
-SOAK_TRIAL: Final = "affidavit.soak.trial"
-PROCESS_EXITED: Final = "affidavit.process.exited"
-VERDICT: Final = "affidavit.verdict"
-INCIDENT: Final = "affidavit.incident"
-INCIDENT_REPORT: Final = "affidavit.incident.report"
-
-
-@dataclass(frozen=True, slots=True)
-class EventType:
-    """A type of event: its meaning, and the required and optional fields of its data."""
-
-    name: str
-    says: str
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-
-
-EVENT_TYPES: Final = (
-    EventType(RUN_STARTED, "a run begins", (), ("input",)),
-    EventType(
-        RUN_FINISHED,
-        "a run ends; without it, the run is unfinished",
-        ("status",),
-        ("error", "output", "absent_signals"),
-    ),
-    EventType(
-        MODEL_CALL,
-        "a model was called",
-        ("model", "input", "output"),
-        ("provider", "parameters", "usage", "error"),
-    ),
-    EventType(TOOL_CALL, "a tool was called", ("tool", "input", "output"), ("error",)),
-    EventType(PROMPT, "a prompt was built", ("text",), ("template", "variables", "role")),
-    EventType(RETRIEVAL, "sources were searched", ("query", "results"), ("index",)),
-    EventType(RNG_SEED, "a random generator was seeded", ("seed",), ("generator",)),
-    EventType(
-        POLICY_DECISION,
-        "a policy allowed or refused",
-        ("policy", "decision"),
-        ("reason", "tool", "policy_digest"),
-    ),
-    EventType(
-        HUMAN_APPROVAL, "a person approved or refused", ("approver", "decision"), ("what", "reason")
-    ),
-    EventType(ENVIRONMENT, "where it ran", ("values",)),
-    EventType(CODE_VERSION, "which code ran", ("version",), ("commit", "digest", "dirty")),
-    EventType(CHECK_RUN, "checks were run", ("check",)),
-    EventType(RECEIPT, "a signed receipt of an answer", ("receipt",), ("exact",)),
-    EventType(LEDGER, "an evidence ledger", ("ledger",)),
-    EventType(GATE_REPORT, "the report of a gate", ("report",)),
-    EventType(SOAK_TRIAL, "one trial of a soak", ("trial",)),
-    EventType(PROCESS_EXITED, "a command ended", ("code",), ("command",)),
-    EventType(VERDICT, "what was decided", ("verdict",), ("reason", "subject", "score")),
-    EventType(INCIDENT, "something went wrong", ("incident", "severity"), ("what",)),
-    EventType(INCIDENT_REPORT, "an incident was reported", ("incident", "authority"), ("what",)),
-)
 
 
 def receipt_data(receipt: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -300,7 +227,7 @@ class Recorder:
                 secrets=secrets,
             )
             line = entry_line(draft)
-            if type.startswith(EVENT_PREFIX) and type not in _KNOWN:
+            if type.startswith(RECORDER_PREFIX) and type not in RECORDED_TYPES:
                 raise AffidavitError(faults.RECORD_TYPE, Where(field="type"), type=type)
             append_line_durably(self.path, line)
             self._is_open = type != RUN_FINISHED
@@ -335,82 +262,80 @@ class Recorder:
         settings = None if parameters is None else _object("parameters", parameters)
         call: dict[str, JsonValue] = {"model": model, "input": input, "output": output}
         self.event(
-            MODEL_CALL, {**others, **_without_none(provider=provider, parameters=settings), **call}
+            kinds.MODEL_CALL,
+            {**others, **_without_none(provider=provider, parameters=settings), **call},
         )
 
     def tool_call(
         self, tool: str, *, input: JsonValue, output: JsonValue, **others: JsonValue
     ) -> None:
         """Record a tool call with its input and output."""
-        self.event(TOOL_CALL, {**others, "tool": tool, "input": input, "output": output})
+        self.event(kinds.TOOL_CALL, {**others, "tool": tool, "input": input, "output": output})
 
     def prompt(self, text: str, **others: JsonValue) -> None:
         """Record a prompt; `template` and `variables` tell its origin."""
-        self.event(PROMPT, {**others, "text": text})
+        self.event(kinds.PROMPT, {**others, "text": text})
 
     def retrieval(self, query: str, results: JsonValue, **others: JsonValue) -> None:
         """Record a search with its results."""
-        self.event(RETRIEVAL, {**others, "query": query, "results": results})
+        self.event(kinds.RETRIEVAL, {**others, "query": query, "results": results})
 
     def seed(self, seed: int | str, generator: str | None = None) -> None:
         """Record the seed of a random generator."""
-        self.event(RNG_SEED, {"seed": seed, **_without_none(generator=generator)})
+        self.event(kinds.RNG_SEED, {"seed": seed, **_without_none(generator=generator)})
 
     def policy_decision(self, policy: str, decision: str, **others: JsonValue) -> None:
         """Record the decision of a policy, such as `allow` or `deny`."""
-        self.event(POLICY_DECISION, {**others, "policy": policy, "decision": decision})
+        self.event(kinds.POLICY_DECISION, {**others, "policy": policy, "decision": decision})
 
     def approval(self, approver: str, decision: str, **others: JsonValue) -> None:
         """Record the decision of a person. Names are personal data, so the event is flagged."""
         data = {**others, "approver": approver, "decision": decision}
-        self.event(HUMAN_APPROVAL, data, personal_data=True)
+        self.event(kinds.HUMAN_APPROVAL, data, personal_data=True)
 
     def environment(self, values: Fields) -> None:
         """Record the environment: versions, system, settings."""
-        self.event(ENVIRONMENT, {"values": _object("values", values)})
+        self.event(kinds.ENVIRONMENT, {"values": _object("values", values)})
 
     def code_version(self, version: str, **others: JsonValue) -> None:
         """Record the version of the code; `commit` and `digest` identify it exactly."""
-        self.event(CODE_VERSION, {**others, "version": version})
+        self.event(kinds.CODE_VERSION, {**others, "version": version})
 
     def verdict(self, verdict: str, **others: JsonValue) -> None:
         """Record the verdict on the answer or the run."""
-        self.event(VERDICT, {**others, "verdict": verdict})
+        self.event(kinds.VERDICT, {**others, "verdict": verdict})
 
     def incident(self, incident: str, severity: str, **others: JsonValue) -> None:
         """Record an incident by its name, and how severe it is, such as `serious`."""
-        self.event(INCIDENT, {**others, "incident": incident, "severity": severity})
+        self.event(kinds.INCIDENT, {**others, "incident": incident, "severity": severity})
 
     def incident_report(self, incident: str, authority: str, **others: JsonValue) -> None:
         """Record to whom an incident was reported."""
-        self.event(INCIDENT_REPORT, {**others, "incident": incident, "authority": authority})
+        self.event(kinds.INCIDENT_REPORT, {**others, "incident": incident, "authority": authority})
 
     def check_run(self, check: Fields) -> None:
         """Record the result of `affidavit check`."""
-        self.event(CHECK_RUN, {"check": _object("check", check)})
+        self.event(kinds.CHECK_RUN, {"check": _object("check", check)})
 
     def receipt(self, receipt: Fields) -> None:
         """Record a signed receipt of an answer."""
-        self.event(RECEIPT, receipt_data(_object("receipt", receipt)))
+        self.event(kinds.RECEIPT, receipt_data(_object("receipt", receipt)))
 
     def ledger(self, ledger: Fields) -> None:
         """Record an exported evidence ledger."""
-        self.event(LEDGER, {"ledger": _object("ledger", ledger)})
+        self.event(kinds.LEDGER, {"ledger": _object("ledger", ledger)})
 
     def gate(self, report: Fields) -> None:
         """Record the report of a gate."""
-        self.event(GATE_REPORT, {"report": _object("report", report)})
+        self.event(kinds.GATE_REPORT, {"report": _object("report", report)})
 
     def soak_trial(self, trial: Fields) -> None:
         """Record one trial of a soak."""
-        self.event(SOAK_TRIAL, {"trial": _object("trial", trial)})
+        self.event(kinds.SOAK_TRIAL, {"trial": _object("trial", trial)})
 
     def process_exited(self, code: int, **others: JsonValue) -> None:
         """Record that a command ended, with its exit code."""
-        self.event(PROCESS_EXITED, {**others, "code": code})
-
-
-_KNOWN = frozenset(each.name for each in EVENT_TYPES)
+        self.event(kinds.PROCESS_EXITED, {**others, "code": code})
 
 
 def _without_none(**values: JsonValue) -> dict[str, JsonValue]:
