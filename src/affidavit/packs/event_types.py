@@ -11,6 +11,7 @@ RECORDER_PREFIX: Final = "affidavit."
 RUN_STARTED: Final = "affidavit.run.started"
 RUN_FINISHED: Final = "affidavit.run.finished"
 STEP: Final = "affidavit.step"
+BLOB: Final = "affidavit.blob"
 MODEL_CALL: Final = "affidavit.model.call"
 TOOL_CALL: Final = "affidavit.tool.call"
 PROMPT: Final = "affidavit.prompt"
@@ -62,6 +63,7 @@ EVENT_TYPES: Final = (
         ("error", "call_id", "description", "mcp"),
     ),
     EventType(STEP, "a step of the program ended", ("name",), ("input", "output", "error")),
+    EventType(BLOB, "a part of a large body", ("digest", "part", "parts", "text")),
     EventType(PROMPT, "a prompt was built", ("text",), ("template", "variables", "role")),
     EventType(RETRIEVAL, "sources were searched", ("query", "results"), ("index",)),
     EventType(RNG_SEED, "a random generator was seeded", ("seed",), ("generator",)),

@@ -18,6 +18,7 @@ from uuid import UUID
 import orjson
 from msgspec import Struct, structs
 
+from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.json_values import MAX_INTEGER, JsonValue
 from affidavit.packs.pointers import UNRECORDED
@@ -169,3 +170,43 @@ def fitted(data: dict[str, JsonValue], limit: int) -> tuple[dict[str, JsonValue]
         left -= sizes[name] - size_of(kept[name])
         cut.append(name)
     return kept, tuple(cut)
+
+
+BLOB_BYTES: Final = 128 * 1024
+"""A larger body goes to events of its own; a line of a log has about a mebibyte."""
+_PART_CHARACTERS: Final = 128 * 1024
+MAX_BLOB_BYTES: Final = 64 * 1024 * 1024
+
+
+def split_blobs(
+    data: dict[str, JsonValue],
+) -> tuple[dict[str, JsonValue], dict[str, list[dict[str, JsonValue]]]]:
+    """Return data with a reference for each large field, and the parts of these by their digest.
+
+    A part is a piece of the canonical JSON of the field; the digest is that of the whole.
+    """
+    if size_of(data) <= BLOB_BYTES:
+        return data, {}
+    kept: dict[str, JsonValue] = {}
+    blobs: dict[str, list[dict[str, JsonValue]]] = {}
+    for name, value in data.items():
+        size = size_of(value)
+        if size <= BLOB_BYTES:
+            kept[name] = value
+            continue
+        raw = jcs(value)
+        digest = digest_of(raw)
+        if len(raw) > MAX_BLOB_BYTES:
+            kept[name] = unrecorded("too_large", size_bytes=len(raw), digest=digest)
+            continue
+        text = raw.decode()
+        pieces = [
+            text[start : start + _PART_CHARACTERS]
+            for start in range(0, len(text), _PART_CHARACTERS)
+        ]
+        blobs[digest] = [
+            {"digest": digest, "part": number, "parts": len(pieces), "text": piece}
+            for number, piece in enumerate(pieces, 1)
+        ]
+        kept[name] = {"$blob": {"digest": digest, "size_bytes": len(raw), "parts": len(pieces)}}
+    return kept, blobs
