@@ -21,6 +21,7 @@ LOCKS = {
     "importers-more.txt": ("requirements/importers-more.in",),
     "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
     "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
+    "otel.txt": ("requirements/otel.in",),
     "peers.txt": ("requirements/peers.in",),
     "schemathesis.txt": ("requirements/schemathesis.in",),
     "spark.txt": ("pyproject.toml", "--extra", "ledger", "--extra", "spark"),

@@ -366,7 +366,7 @@ class Recorder:
 
     def _absent(self, reasons: Mapping[str, str]) -> dict[str, Any]:
         try:
-            return _signals(reasons)
+            return checked_signals(reasons)
         except AffidavitError as error:
             if self._strict:
                 raise
@@ -479,7 +479,7 @@ def _object(name: str, value: Fields) -> dict[str, JsonValue]:
     return dict(value)
 
 
-def _signals(reasons: Mapping[str, str]) -> dict[str, JsonValue]:
+def checked_signals(reasons: Mapping[str, str]) -> dict[str, JsonValue]:
     """Return why the run had none of some signals; raise for one that is unknown or not absent."""
     for name, reason in _object(DECLARED_ABSENT, reasons).items():
         problem = None

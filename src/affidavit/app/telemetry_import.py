@@ -82,10 +82,11 @@ def seal_trace(
     run_id: str | None = None,
     salt: str = "",
     packs: Sequence[Pack] = (),
+    absent_signals: Mapping[str, Any] | None = None,
 ) -> WrittenBundle:
     """Write the bundle of one trace, and add what was lost to the counts."""
     run = identity_of(trace, run_id, salt)
-    importer = TraceImporter(trace, dialect)
+    importer = TraceImporter(trace, dialect, absent_signals)
     writer = EventWriter(run)
     details = ManifestDetails(producer=run.producer_as_wire())
     drafts = importer.drafts()

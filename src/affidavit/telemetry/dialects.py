@@ -64,14 +64,15 @@ class _Normalisation:
     def run(self) -> None:
         """Take every step; each leaves what is there already as it is."""
         self._set_operation()
-        for old, new in self._dialect.renamed.items():
-            self._move(old, new)
         for holder, names in (
             (self._dialect.parameters, conventions().parameters),
             (self._dialect.usage, conventions().usage),
         ):
             if holder is not None:
                 self._unpack(holder, names)
+        # After the settings: OpenInference has the model of the answer under `llm.model_name`.
+        for old, new in self._dialect.renamed.items():
+            self._move(old, new)
         if self._name == "openinference":
             self._rebuild_openinference()
         elif self._name == "traceloop":
@@ -121,9 +122,9 @@ class _Normalisation:
         others = {}
         for name, value in held.items():
             new = names.get(name)
-            if new is None or value is None:
+            if new is None or value is None or new in self.left:
                 others[name] = value
-            elif new not in self.left:
+            else:
                 self.left[new] = self._converted(new, value)
                 self._loss.add(f"{holder}.{name}", LossReason.RENAMED, new)
         del self.left[holder]

@@ -100,7 +100,13 @@ def time_text(nanoseconds: int) -> str:
 class TraceImporter:
     """Turns one trace into drafts of events."""
 
-    def __init__(self, trace: TraceRecords, dialect: str | None = None) -> None:
+    def __init__(
+        self,
+        trace: TraceRecords,
+        dialect: str | None = None,
+        absent_signals: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._absent = dict(absent_signals or {})
         self.loss = MappingLoss(conventions().target())
         self._trace = trace
         self._dialect = dialect
@@ -170,6 +176,8 @@ class TraceImporter:
                 finished.pop(name, None)
         begin = EventDraft(kinds.RUN_STARTED, time_text(span.start_ns), started)
         end_ns = max(span.start_ns, span.end_ns)
+        if self._absent:
+            finished["absent_signals"] = self._absent
         end = EventDraft(kinds.RUN_FINISHED, time_text(end_ns), {**finished, "status": status})
         return (begin,), (end,)
 
