@@ -170,9 +170,9 @@ def record(
 
 def current_run() -> "_Recorder | None":
     """Return the run that is being recorded in this context; None if there is none."""
-    from affidavit.app import tracing
+    from affidavit.app.recording import current_recorder
 
-    return tracing.current_run()
+    return current_recorder()
 
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from affidavit.app.tracing import (
     STEP_KINDS,
     Step,
     TracePosition,
+    current_run,
     current_step,
     enter_run,
     leave_run,
@@ -496,6 +497,12 @@ def checked_signals(reasons: Mapping[str, str]) -> dict[str, JsonValue]:
 
 def _record_error(name: str, problem: str) -> AffidavitError:
     return AffidavitError(faults.RECORD_VALUE, Where(field=f"data.{name}"), problem=problem)
+
+
+def current_recorder() -> Recorder | None:
+    """Return the recorder of the current run; None if there is none."""
+    run = current_run()
+    return run if isinstance(run, Recorder) else None
 
 
 RUNS_FOLDER = Path(".affidavit") / "runs"

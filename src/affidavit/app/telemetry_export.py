@@ -40,6 +40,7 @@ LOSS: Final = "mapping_loss.json"
 PORTION: Final = 512
 """Spans of one message. gRPC refuses messages above 4 MiB, so those of large ones are fewer."""
 MAX_PORTION_BYTES: Final = 2 * 1024 * 1024
+_LONG: Final = 1024
 _GZIP: Final = b"\x1f\x8b"
 _LOG_START: Final = b'{"affidavit_run"'
 _MAX_DOCUMENT: Final = 512 * 1024 * 1024
@@ -209,7 +210,9 @@ def portions(
             spans.append(each)
         else:
             events.append(each)
-        size += sum(len(value) for value in each.attributes.values() if isinstance(value, str))
+        for value in each.attributes.values():
+            if type(value) is str and len(value) > _LONG:
+                size += len(value)
         if len(spans) + len(events) >= PORTION or size > MAX_PORTION_BYTES:
             yield spans, events
             spans, events, size = [], [], 0

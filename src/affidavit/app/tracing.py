@@ -13,15 +13,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
 from affidavit.packs import event_types as kinds
 from affidavit.packs.event_types import SPAN
-
-if TYPE_CHECKING:
-    from affidavit.app.recording import Recorder
 
 _TRACEPARENT: Final = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 _NOTHING: Final = "0"
@@ -49,6 +46,25 @@ def position_from(traceparent: str | None) -> TracePosition | None:
     return TracePosition(found[1], found[2])
 
 
+class TracedRun(Protocol):
+    """A run that takes events, as the recorder is one."""
+
+    is_open: bool
+
+    @property
+    def position(self) -> TracePosition:
+        """The place of the run in its trace."""
+        ...
+
+    def event(self, type: str, data: Any) -> None:
+        """Record an event."""
+        ...
+
+    def step(self, name: str, *, kind: str = ..., input: Any = ...) -> "Step":
+        """Return a step to enter."""
+        ...
+
+
 def new_span_id() -> str:
     """Return a random id of a span."""
     return os.urandom(8).hex()
@@ -59,12 +75,12 @@ def new_trace_id() -> str:
     return os.urandom(16).hex()
 
 
-_RUN: "ContextVar[Recorder | None]" = ContextVar("affidavit_run", default=None)
+_RUN: "ContextVar[TracedRun | None]" = ContextVar("affidavit_run", default=None)
 _STEP: "ContextVar[Step | None]" = ContextVar("affidavit_step", default=None)
-_OPEN: "list[Recorder]" = []
+_OPEN: "list[TracedRun]" = []
 
 
-def current_run() -> "Recorder | None":
+def current_run() -> "TracedRun | None":
     """Return the run of this context, or the only run that is open in this process."""
     run = _RUN.get()
     if run is not None and run.is_open:
@@ -72,19 +88,19 @@ def current_run() -> "Recorder | None":
     return _OPEN[0] if len(_OPEN) == 1 else None
 
 
-def current_step(run: "Recorder") -> "Step | None":
+def current_step(run: "TracedRun") -> "Step | None":
     """Return the step of this context, if it is one of that run."""
     step = _STEP.get()
     return step if step is not None and step.run is run else None
 
 
-def enter_run(run: "Recorder") -> "Token[Recorder | None]":
+def enter_run(run: "TracedRun") -> "Token[TracedRun | None]":
     """Make a run the current one of this context."""
     _OPEN.append(run)
     return _RUN.set(run)
 
 
-def leave_run(run: "Recorder", token: "Token[Recorder | None]") -> None:
+def leave_run(run: "TracedRun", token: "Token[TracedRun | None]") -> None:
     """Restore the run that was current before. A run may be left in another context."""
     if run in _OPEN:
         _OPEN.remove(run)
@@ -101,7 +117,7 @@ class Step:
     """
 
     def __init__(
-        self, run: "Recorder", name: str, kind: str, input: Any, fields: Mapping[str, Any]
+        self, run: "TracedRun", name: str, kind: str, input: Any, fields: Mapping[str, Any]
     ) -> None:
         self.run = run
         self.name = name

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from affidavit.base.timestamps import find_offset_nanoseconds
+from affidavit.base.timestamps import find_nanoseconds, find_offset_nanoseconds
 from affidavit.packs import event_types as kinds
 from affidavit.packs.pointers import commitment_in
 from affidavit.telemetry.conventions import (
@@ -105,7 +105,11 @@ class ExportedRun(Struct, frozen=True, kw_only=True):
 
     def span_id(self, number: int) -> str:
         """Return the id of the span of an event that states none."""
-        return hashlib.sha256(f"span:{self.run_id}:{number}".encode()).hexdigest()[:16]
+        return f"{self._span_prefix}{number:08x}"
+
+    @property
+    def _span_prefix(self) -> str:
+        return hashlib.sha256(f"span:{self.run_id}".encode()).hexdigest()[:8]
 
 
 class RunExporter:
@@ -117,6 +121,7 @@ class RunExporter:
         self._includes_content = include_content
         self._spans = conventions().spans
         self._trace_id = run.trace_id
+        self._span_prefix = run.span_id(0)[:8]
         self._root_id: str | None = None
         self._root: TraceSpan | None = None
         self._end_ns = 0
@@ -131,8 +136,10 @@ class RunExporter:
 
     def _mapped(self, number: int, event: Mapping[str, Any]) -> Iterator[TraceSpan | LogEvent]:
         kind, data = event["type"], event["data"]
-        time_ns = find_offset_nanoseconds(event["time"]) or 0
-        self._end_ns = max(self._end_ns, time_ns)
+        text = event["time"]
+        time_ns = (find_nanoseconds(text) or find_offset_nanoseconds(text)) or 0
+        if time_ns > self._end_ns:
+            self._end_ns = time_ns
         if kind in FIELDS and isinstance(data, dict):
             yield self._span(number, kind, data, time_ns)
         elif kind == kinds.RUN_STARTED and self._root is None and isinstance(data, dict):
@@ -188,7 +195,7 @@ class RunExporter:
         if not isinstance(stated, dict):
             return {
                 "trace_id": self._trace_id,
-                "span_id": self.run.span_id(number),
+                "span_id": f"{self._span_prefix}{number:08x}",
                 "parent_id": self._root_id,
                 "start_ns": time_ns,
                 "end_ns": time_ns,
@@ -201,7 +208,7 @@ class RunExporter:
         place = {
             **span,
             "trace_id": _id(span.get("trace_id"), 32) or self._trace_id,
-            "span_id": _id(span.get("span_id"), 16) or self.run.span_id(number),
+            "span_id": _id(span.get("span_id"), 16) or f"{self._span_prefix}{number:08x}",
             "start_ns": end_ns if start is None else start,
             "end_ns": end_ns,
         }
@@ -312,7 +319,7 @@ class RunExporter:
             self.loss.add(name, LossReason.OPT_IN_DISABLED)
             return
         attribute = target.attribute
-        if type(value) is str and target.type == "string" and attribute not in attributes:
+        if type(value) is target.exact and not target.is_renamed and attribute not in attributes:
             attributes[attribute] = value
             return
         if commitment_in(value) is not None:
@@ -367,10 +374,12 @@ class RunExporter:
 
 def span_name(attributes: Mapping[str, Any], parts: tuple[str, ...]) -> str:
     """Return the name that the conventions give a span."""
-    found = [attributes.get(name) for name in parts]
-    if parts[-1] == "gen_ai.workflow.name" and found[-1] is None:
-        found[-1] = attributes.get(AGENT_NAME)
-    return " ".join(each for each in found if isinstance(each, str))
+    first, last = attributes.get(parts[0]), attributes.get(parts[-1])
+    if last is None and parts[-1] == "gen_ai.workflow.name":
+        last = attributes.get(AGENT_NAME)
+    if not isinstance(first, str):
+        return text_or_empty(last)
+    return f"{first} {last}" if isinstance(last, str) else first
 
 
 def _nanoseconds(value: object) -> int | None:

@@ -107,6 +107,8 @@ class FieldTarget(Struct, frozen=True):
     type: AttributeType
     is_content: bool
     is_renamed: bool = False
+    exact: type | None = None
+    """The type of values that need no conversion."""
 
 
 @cache
@@ -133,7 +135,11 @@ def targets_of(event_type: str) -> Mapping[str, FieldTarget]:
 
 def _target(name: str, *, is_renamed: bool = False) -> FieldTarget:
     table = conventions()
-    return FieldTarget(name, table.attributes[name].type, name in table.content, is_renamed)
+    wanted = table.attributes[name].type
+    return FieldTarget(name, wanted, name in table.content, is_renamed, _EXACT.get(wanted))
+
+
+_EXACT: Final[Mapping[str, type]] = {"string": str, "int": int, "double": float, "boolean": bool}
 
 
 @cache

@@ -6,6 +6,7 @@ digits, 64-bit integers as decimal text, enums as integers; one message per line
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -103,36 +104,62 @@ def any_value(value: AttributeValue) -> dict[str, Any]:
 _NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
+_encode: Final = msgspec.json.Encoder().encode
+
+
 def key_values(attributes: Mapping[str, AttributeValue]) -> list[dict[str, Any]]:
     """Return attributes as a list of keys with values."""
-    return [
-        {
-            "key": name,
-            "value": {"stringValue": value} if type(value) is str else any_value(value),
-        }
-        for name, value in attributes.items()
-    ]
+    return [{"key": name, "value": any_value(value)} for name, value in attributes.items()]
 
 
-def span_as_wire(span: TraceSpan) -> dict[str, Any]:
+# Text is put together from bytes, because a dict for each value costs more than all the rest.
+
+
+@lru_cache(4096)
+def _key(name: str) -> bytes:
+    return b'{"key":' + _encode(name) + b',"value":'
+
+
+def _attributes(attributes: Mapping[str, AttributeValue]) -> bytes:
+    """Return attributes as JSON."""
+    pieces = []
+    for name, value in attributes.items():
+        kind = type(value)
+        if kind is str:
+            pieces.append(b'%b{"stringValue":%b}}' % (_key(name), _encode(value)))
+        elif kind is int and MIN_INT64 <= value <= MAX_INT64:
+            pieces.append(b'%b{"intValue":"%d"}}' % (_key(name), value))
+        else:
+            pieces.append(b"%b%b}" % (_key(name), _encode(any_value(value))))
+    return b"[" + b",".join(pieces) + b"]"
+
+
+def span_as_json(span: TraceSpan) -> bytes:
     """Return a span as OTLP/JSON has it; empty members are left out, as proto3 does."""
-    wire: dict[str, Any] = {"traceId": span.trace_id, "spanId": span.span_id}
-    if span.parent_id is not None:
-        wire["parentSpanId"] = span.parent_id
-    wire["name"] = span.name
-    wire["kind"] = span.kind
-    wire["startTimeUnixNano"] = str(span.start_ns)
-    wire["endTimeUnixNano"] = str(span.end_ns)
-    wire["attributes"] = key_values(span.attributes)
+    parent = b"" if span.parent_id is None else b',"parentSpanId":"%b"' % span.parent_id.encode()
+    line = (
+        b'{"traceId":"%b","spanId":"%b"%b,"name":%b,"kind":%d,"startTimeUnixNano":"%d",'
+        b'"endTimeUnixNano":"%d","attributes":%b'
+        % (
+            span.trace_id.encode(),
+            span.span_id.encode(),
+            parent,
+            _encode(span.name),
+            span.kind,
+            span.start_ns,
+            span.end_ns,
+            _attributes(span.attributes),
+        )
+    )
+    rare: dict[str, Any] = {}
     if span.status or span.status_message:
-        status: dict[str, Any] = {"code": span.status}
+        rare["status"] = {"code": span.status}
         if span.status_message:
-            status["message"] = span.status_message
-        wire["status"] = status
+            rare["status"]["message"] = span.status_message
     if span.trace_state:
-        wire["traceState"] = span.trace_state
+        rare["traceState"] = span.trace_state
     if span.events:
-        wire["events"] = [
+        rare["events"] = [
             {
                 "name": event.name,
                 "timeUnixNano": str(event.time_ns),
@@ -141,7 +168,7 @@ def span_as_wire(span: TraceSpan) -> dict[str, Any]:
             for event in span.events
         ]
     if span.links:
-        wire["links"] = [
+        rare["links"] = [
             {
                 "traceId": link.trace_id,
                 "spanId": link.span_id,
@@ -149,10 +176,10 @@ def span_as_wire(span: TraceSpan) -> dict[str, Any]:
             }
             for link in span.links
         ]
-    return wire
+    return b"%b,%b" % (line, _encode(rare)[1:]) if rare else line + b"}"
 
 
-def log_as_wire(event: LogEvent) -> dict[str, Any]:
+def log_as_json(event: LogEvent) -> bytes:
     """Return an event as a log record of OTLP/JSON."""
     wire: dict[str, Any] = {
         "timeUnixNano": str(event.time_ns),
@@ -166,10 +193,7 @@ def log_as_wire(event: LogEvent) -> dict[str, Any]:
         wire["spanId"] = event.span_id
     if event.body is not None:
         wire["body"] = any_value(event.body)
-    return wire
-
-
-_encode = msgspec.json.Encoder().encode
+    return _encode(wire)
 
 
 class OtlpJson:
@@ -182,14 +206,18 @@ class OtlpJson:
 
     def traces(self, spans: Iterable[TraceSpan]) -> bytes:
         """Return a TracesData message, without a line feed."""
-        return self._message("Spans", "spans", [span_as_wire(span) for span in spans])
+        return self._message("Spans", "spans", map(span_as_json, spans))
 
     def logs(self, events: Iterable[LogEvent]) -> bytes:
         """Return a LogsData message, without a line feed."""
-        return self._message("Logs", "logRecords", [log_as_wire(event) for event in events])
+        return self._message("Logs", "logRecords", map(log_as_json, events))
 
-    def _message(self, signal: str, members: str, held: list[dict[str, Any]]) -> bytes:
-        scope = {"scope": self._scope, members: held, "schemaUrl": self._schema_url}
-        return _encode(
-            {f"resource{signal}": [{"resource": self._resource, f"scope{signal}": [scope]}]}
+    def _message(self, signal: str, members: str, held: Iterable[bytes]) -> bytes:
+        owner = b'{"resource%b":[{"resource":%b,"scope%b":[{"scope":%b,"%b":[' % (
+            signal.encode(),
+            _encode(self._resource),
+            signal.encode(),
+            _encode(self._scope),
+            members.encode(),
         )
+        return b'%b%b],"schemaUrl":%b}]}]}' % (owner, b",".join(held), _encode(self._schema_url))
