@@ -319,7 +319,8 @@ class RunExporter:
             self.loss.add(name, LossReason.OPT_IN_DISABLED)
             return
         attribute = target.attribute
-        if type(value) is target.exact and not target.is_renamed and attribute not in attributes:
+        kind: object = type(value)
+        if kind is target.exact and not target.is_renamed and attribute not in attributes:
             attributes[attribute] = value
             return
         if commitment_in(value) is not None:

@@ -107,7 +107,7 @@ class FieldTarget(Struct, frozen=True):
     type: AttributeType
     is_content: bool
     is_renamed: bool = False
-    exact: type | None = None
+    exact: object = None
     """The type of values that need no conversion."""
 
 
