@@ -76,6 +76,9 @@ _SPAN_MEMBERS: Final = frozenset(
 )
 
 
+_ABSENT: Final = object()
+
+
 class ExportedRun(Struct, frozen=True, kw_only=True):
     """What the events of a run have in common."""
 
@@ -282,7 +285,7 @@ class RunExporter:
                     self._set_others(attributes, name, targets, value)
             elif name != "name" or not is_agent:
                 self._set(attributes, name, target, value)
-        if is_agent and "name" in data and data["name"] != attributes.get(AGENT_NAME):
+        if is_agent and "name" in data and data["name"] != attributes.get(AGENT_NAME, _ABSENT):
             # The conventions have no name for a step of an agent but that of the agent.
             self._set(attributes, "name", targets["agent.name"], data["name"])
         return attributes
