@@ -24,9 +24,21 @@ from affidavit.tools.trial_targets import (
 )
 
 MEGABYTE = 1 << 20
+PYTHON = f"{sys.executable} -c"
+# Takes memory in small steps, as a program that reads too much does.
+HOG = "kept = []\nwhile True: kept.append(b'x' * 4_000_000)"
+TOGETHER = (
+    "import os, time\n"
+    "for _ in range(4):\n"
+    "    if not os.fork(): kept = b'x' * 60_000_000; time.sleep(60); os._exit(0)\n"
+    "os.wait()"
+)
+FORKS = "import os, time\nwhile os.fork(): pass\ntime.sleep(60)"
 SHORT = TrialLimits(seconds=1.0)
 SMALL = TrialLimits(file_bytes=MEGABYTE, output_bytes=2 * MEGABYTE)
 NORMAL = TrialLimits()
+LITTLE = TrialLimits(memory_bytes=160 * MEGABYTE)
+FEW = TrialLimits(processes=20)
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +111,30 @@ MISBEHAVIOUR = {
         SMALL,
         InfraErrorKind.LIMIT_EXCEEDED,
         "more than its limit",
+    ),
+    "needs too much memory": (
+        f'{PYTHON} "{HOG}"',
+        LITTLE,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than 167772160 bytes of memory",
+    ),
+    "asks for too much memory at once": (
+        f'{PYTHON} "b = bytearray(1 << 30); b[::4096] = b[::4096]"',
+        LITTLE,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than 167772160 bytes of memory",
+    ),
+    "needs too much memory in its children": (
+        f'{PYTHON} "{TOGETHER}"',
+        LITTLE,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than 167772160 bytes of memory",
+    ),
+    "forks without end": (
+        f'{PYTHON} "{FORKS}"',
+        FEW,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than 20 processes",
     ),
     "is ended by a signal": (
         "kill -SEGV $$",
