@@ -185,7 +185,16 @@ def test_slots_of_the_arguments(tmp_path: Path) -> None:
 
 
 def test_one_is_a_failure(shell: CommandTarget, tmp_path: Path) -> None:
-    assert shell.run(request(tmp_path / "trial", SCRIPT="exit 1")).code == 1
+    run = shell.run(request(tmp_path / "trial", SCRIPT="exit 1"))
+    assert (run.code, run.said) == (1, None)
+
+
+def test_what_a_failing_command_said_last_is_kept(shell: CommandTarget, tmp_path: Path) -> None:
+    script = "echo a >&2; echo No module named x >&2; exit 1"
+    run = shell.run(request(tmp_path / "trial", SCRIPT=script))
+    assert (run.code, run.said) == (1, "No module named x")
+    passing = shell.run(request(tmp_path / "other", SCRIPT="echo a warning >&2"))
+    assert (passing.code, passing.said) == (0, None)
 
 
 def test_a_worker_that_is_killed_costs_its_trial_and_is_replaced(tmp_path: Path) -> None:

@@ -83,11 +83,15 @@ class TrialRequest:
 
 @dataclass(frozen=True, slots=True)
 class TargetRun:
-    """How a target ended: its code (0 success, 1 failure), or why it cannot be judged."""
+    """How a target ended: its code (0 success, 1 failure), or why it cannot be judged.
+
+    `said` is the last line that a command printed as an error before it failed.
+    """
 
     seconds: float
     code: int | None = None
     error: InfraError | None = None
+    said: str | None = None
 
 
 class Target(Protocol):
@@ -241,20 +245,22 @@ def _outcome(reply: Mapping[str, Any], request: TrialRequest) -> TargetRun:
     elif code < 0:
         message = f"it was ended by signal {-code}"
     elif code > 1:
-        message = f"it ended with {code}{_last_line(request.folder / 'stderr')}"
+        last = _last_line(request.folder / "stderr")
+        message = f"it ended with {code}{f' ({last})' if last else ''}"
     else:
-        return TargetRun(seconds, code=code)
+        said = _last_line(request.folder / "stderr") if code else None
+        return TargetRun(seconds, code=code, said=said)
     return TargetRun(seconds, error=InfraError(InfraErrorKind.SUBPROCESS_FAILED, message))
 
 
-def _last_line(path: Path) -> str:
-    """Return the last line that a target printed as an error, in parentheses."""
+def _last_line(path: Path) -> str | None:
+    """Return the last line that a target printed as an error, if there is one."""
     with suppress(OSError), path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         lines = stream.read().decode(errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f" ({excerpt(last, 200)})" if last else ""
-    return ""
+        return excerpt(last, 200) if last else None
+    return None
 
 
 @dataclass(frozen=True, slots=True)
