@@ -120,6 +120,8 @@ case $AFFIDAVIT_TRIAL in
   6) i=0; while :; do head -c 900000 /dev/zero > $AFFIDAVIT_OUTPUT/$i; i=$((i+1)); done;;
   7) exit 9;;
   8) printf '{' > $AFFIDAVIT_OUTPUT/a.json; exit 0;;
+  9) cd $AFFIDAVIT_OUTPUT; i=0
+     while [ $i -lt 1500 ]; do mkdir d; cd -P d; i=$((i+1)); done; exit 0;;
   *) exit 0;;
 esac
 """
@@ -134,12 +136,12 @@ def test_whatever_a_target_does_costs_one_infra_error(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     report = tmp_path / "soak.json"
-    result = soak("-n", 9, "--target", f"sh {script}", "--report", report, "--max-output", 2)
+    result = soak("-n", 10, "--target", f"sh {script}", "--report", report, "--max-output", 2)
     assert result.exit_code == Exit.UNKNOWN, result.output
     found = read(report)["results"]
-    assert (found["passes"], found["failures"], found["infra_errors"]) == (2, 0, 7)
+    assert (found["passes"], found["failures"], found["infra_errors"]) == (2, 0, 8)
     assert found["infra_errors_by_kind"] == {
-        "invalid_output": 2,
+        "invalid_output": 3,
         "limit_exceeded": 2,
         "subprocess_failed": 3,
     }

@@ -208,6 +208,20 @@ def test_a_worker_that_is_killed_costs_its_trial_and_is_replaced(tmp_path: Path)
 
 
 @LINUX
+def test_a_worker_that_is_stopped_does_not_stop_the_soak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("affidavit.tools.trial_targets._WORKER_SECONDS", 0.5)
+    target = CommandTarget(("sh", "-c", 'eval "$SCRIPT"'))
+    run = target.run(request(tmp_path / "a", SHORT, SCRIPT="kill -STOP $PPID; sleep 1000"))
+    assert run.error is not None
+    assert run.error.kind is InfraErrorKind.SUBPROCESS_FAILED
+    assert target.run(request(tmp_path / "b", SCRIPT="exit 0")).code == 0
+    target.close()
+    assert left_behind(tmp_path / "a") == []
+
+
+@LINUX
 def test_closing_ends_what_runs(tmp_path: Path) -> None:
     target = CommandTarget(("sh", "-c", "echo on > $AFFIDAVIT_OUTPUT/on; sleep 1000 & sleep 1000"))
     runs: list[TargetRun] = []

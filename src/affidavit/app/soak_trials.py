@@ -280,9 +280,29 @@ def run_trial(soak: SoakRun, index: int, deadline: float) -> Trial:
     except OSError as error:
         return _failed(trial, InfraErrorKind.IO_ERROR, f"{error.strerror or error}")
     finally:
-        # A target may nest folders deeper than Python recurses.
-        with suppress(RecursionError):
-            shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder of a trial.
+
+    A target may nest folders deeper than Python recurses and than a path may be long, so inner
+    folders are moved up first.
+    """
+    number = 0
+    with suppress(OSError):
+        while inner := [Path(entry) for entry in os.scandir(folder) if _is_folder(entry)]:
+            for path in inner:
+                for entry in [*os.scandir(path)]:
+                    if _is_folder(entry):
+                        number += 1
+                        Path(entry).rename(folder / f"affidavit-removed-{number}")
+                shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    return entry.is_dir(follow_symlinks=False)
 
 
 def _failed(trial: Trial, kind: InfraErrorKind, message: str) -> Trial:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from time import monotonic
 from typing import Any, Final, Protocol
 from urllib.parse import SplitResult
@@ -28,6 +28,8 @@ from affidavit.base.text import excerpt
 from affidavit.soak.trial import InfraError, InfraErrorKind
 
 _TAIL_BYTES: Final = 2_000
+_WORKER_SECONDS: Final = 15.0
+"""How much longer than the trial a worker may take, which is more than ending it takes."""
 _ENDINGS: Final[Mapping[str, tuple[InfraErrorKind, str]]] = {
     "timeout": (InfraErrorKind.TIME_BUDGET_EXCEEDED, "it did not end within {seconds:g} s"),
     "size": (InfraErrorKind.LIMIT_EXCEEDED, "it wrote more than its limit of {size} bytes"),
@@ -127,6 +129,10 @@ class CommandTarget:
         worker = self._worker()
         started = monotonic()
         group: list[int] = []
+        # A target can stop the worker that watches it.
+        watchdog = Timer(request.limits.seconds + _WORKER_SECONDS, worker.kill)
+        watchdog.daemon = True
+        watchdog.start()
         try:
             reply = _ask(worker, self._message(request), group)
         except (OSError, ValueError):
@@ -138,6 +144,8 @@ class CommandTarget:
             problem = "the process that ran it was killed"
             error = InfraError(InfraErrorKind.SUBPROCESS_FAILED, problem)
             return TargetRun(monotonic() - started, error=error)
+        finally:
+            watchdog.cancel()
         with self._lock:
             self._idle.append(worker)
         return _outcome(reply, request)
