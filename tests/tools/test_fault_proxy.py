@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -330,3 +330,30 @@ def test_an_error_of_a_tool(tmp_path: Path) -> None:
 def test_a_server_that_ends(tmp_path: Path) -> None:
     answers, faults = talk(tmp_path, FaultKind.RESET, "parental")
     assert (answers, faults) == ([], ["reset"])
+
+
+def test_a_client_that_waits_learns_that_the_server_has_ended(tmp_path: Path) -> None:
+    """It holds its end open, as clients do: only the end of the answers tells it."""
+    talk(tmp_path, FaultKind.RESET)  # Writes the settings.
+    command = [sys.executable, "-m", "affidavit.tools.mcp_fault_proxy"]
+    with subprocess.Popen(
+        [*command, str(tmp_path / "settings.json")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as proxy:
+        ended: list[str] = []
+
+        def end() -> None:
+            ended.append("by the watchdog")
+            proxy.kill()
+
+        watchdog = Timer(30, end)
+        watchdog.start()
+        assert proxy.stdin is not None
+        assert proxy.stdout is not None
+        params = {"name": "leave_days", "arguments": {"kind": "parental"}}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        proxy.stdin.write(json.dumps(call).encode() + b"\n")
+        proxy.stdin.flush()
+        assert proxy.stdout.readline() == b""
+        assert ended == []
+        watchdog.cancel()
+        proxy.stdin.close()
