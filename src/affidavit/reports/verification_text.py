@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from msgspec import convert
+
+from affidavit.base.errors import Where
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import CATALOG
 from affidavit.base.text import excerpt
@@ -249,9 +252,11 @@ def _attestation_text(outcome: "VerifiedAttestation") -> Iterator[TextPart]:
     verification = outcome.verification
     yield _step_table(verification.steps)
     if verification.error is not None:
-        conclusion = _ATTESTATION_CONCLUSIONS[verification.exit]
-        yield f"{conclusion}: {single_line(str(verification.error['message']))}"
-        yield f"Next: {verification.error['next']}"
+        error, conclusion = verification.error, _ATTESTATION_CONCLUSIONS[verification.exit]
+        place = str(convert({name: error[name] for name in ("file", "line", "field")}, Where))
+        said = f"{place}: {error['message']}" if place else str(error["message"])
+        yield f"{conclusion}: {single_line(said)}"
+        yield f"Next: {error['next']}"
         return
     yield f"Verified: {_attested(verification)}"
     yield "A signature proves who said it, not that it is true."
