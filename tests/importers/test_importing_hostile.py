@@ -85,7 +85,22 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         "AF421 [0].retrieved_context_ids",
     ),
     "a passage that is nothing": (json_bytes([{**GOOD, "contexts": [{}]}]), "AF421 [0].contexts"),
-    "a passage that is a list": (json_bytes([{**GOOD, "contexts": [[]]}]), "AF421 [0].contexts"),
+    "a sentence of a passage that is null": (
+        json_bytes([{**GOOD, "contexts": [["a"], ["b", None]]}]),
+        "AF421 [0].contexts",
+    ),
+    "an object that is no passage": (
+        json_bytes([{**GOOD, "contexts": {"title": "a", "page": 3}}]),
+        "AF421 [0].contexts",
+    ),
+    "more texts than ids": (
+        json_bytes([{**GOOD, "contexts": {"documents": ["a", "b"], "ids": ["1"]}}]),
+        "AF421 [0].contexts",
+    ),
+    "an answer that is an object of something else": (
+        json_bytes([{**GOOD, "response": {"tokens": 3}}]),
+        "AF421 [0].response",
+    ),
     "an answer that is a flag": (json_bytes([{**GOOD, "response": True}]), "AF421 [0].response"),
     "an answer that is a list": (json_bytes([{**GOOD, "response": []}]), "AF421 [0].response"),
     "metrics that are a text": (
