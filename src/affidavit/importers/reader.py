@@ -383,10 +383,14 @@ def _detect_in(
         return detect_tool_format(examined, contents, file, format), chain(sample, values)
     except AffidavitError as error:
         inner = _rows_alone(examined[0]) if contents.container is Container.JSON else None
-        if inner is None or error.values.get("nearest"):
+        if inner is None:
             raise
+        unknown = error
     ((_, named),) = _named(iter([(1, inner)]), columns)
-    return detect_tool_format([named], contents, file, format), iter([(1, named)])
+    try:
+        return detect_tool_format([named], contents, file, format), iter([(1, named)])
+    except AffidavitError as error:
+        raise (unknown if unknown.values.get("nearest") else error) from None
 
 
 _PLURAL = {"gold": "gold items", "trace": "traces"}
