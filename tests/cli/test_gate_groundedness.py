@@ -191,6 +191,18 @@ def test_our_own_traces_may_have_contexts() -> None:
     assert (code, report["metrics"]["contradicted"]["value"]) == (1, 1)
 
 
+def test_citations_of_contexts_without_a_text_are_not_measured() -> None:
+    trace = {
+        "qid": "q1",
+        "answer_json": {"claim": GROUNDED["response"], "citations": ["p#2"]},
+        "retrieved_ids": ["p#1", "p#2", "p#3"],
+        "contexts": [POLICY],
+    }
+    code, report = gate([trace])
+    assert (code, report["metrics"]["groundedness"]["value"]) == (0, 1)
+    assert report["metrics"]["citation_precision"]["value"] is None
+
+
 def test_citations_by_marks_and_by_a_list() -> None:
     marked = row(
         "Both?",
