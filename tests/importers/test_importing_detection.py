@@ -94,6 +94,14 @@ MAPPINGS = {
     "likely names": ({"asked": "q", "reply": "a", "sources": []}, "question=asked"),
     "a name with a space": ({"User asks": "q", "the reply": "a"}, "--map answer='the reply'"),
     "contexts too": ({"asked": "q", "reply": "a", "sources": []}, "--map contexts=sources;"),
+    "a field within a column": (
+        {"metric_input": {"user_input": "q", "response": "a"}, "prompts": {}},
+        "--map question=metric_input.user_input --map answer=metric_input.response;",
+    ),
+    "the right answer is not the answer": (
+        {"ask": "q", "answer_gt": "a", "text_generated": "a", "doc_ids": [1], "doc_text": "c"},
+        "--map question=ask --map answer=text_generated;",
+    ),
     "nothing likely": ({"foo": 1}, "--map question=COLUMN --map answer=COLUMN;"),
 }
 

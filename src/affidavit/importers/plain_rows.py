@@ -46,14 +46,16 @@ NATIVE_ROWS: Final = ToolFormat(
 
 IDS: Final = ("qid", "q_id", "id", "question_id", "query_id")
 QUESTIONS: Final = ("question", "query", "input", "prompt", "q", "user_input")
-ANSWERS: Final = ("answer", "response", "output", "claim", "prediction", "actual_output")
+ANSWERS: Final = (
+    *("answer", "response", "output", "claim", "prediction", "actual_output", "generated_texts"),
+)
 REFERENCES: Final = (
     *("reference", "expected", "expected_answer", "expected_output", "target", "ground_truth"),
-    *("ground_truths", "reference_answer"),
+    *("ground_truths", "reference_answer", "generation_gt"),
 )
 RETRIEVED: Final = (
     *("retrieved_contexts", "contexts", "context", "passages", "documents", "retrieval_context"),
-    *("retrieved_context", "chunks", "sources"),
+    *("retrieved_context", "retrieved_contents", "chunks", "sources"),
 )
 _NUMBERED: Final = re.compile(r"(?:retrieved_)?(?:context|passage|document|chunk)s?_?(\d+)")
 """A column of one of several passages, such as `context_2`."""

@@ -1,5 +1,6 @@
 """Detects which tool wrote a file, and reads its rows one by one."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -23,7 +24,15 @@ from affidavit.importers.langsmith import LANGSMITH
 from affidavit.importers.llamaindex import LLAMAINDEX
 from affidavit.importers.mlflow import MLFLOW
 from affidavit.importers.otlp import GEN_AI, LANGFUSE_SPANS, OPENINFERENCE, TRACE_ID_KEY
-from affidavit.importers.plain_rows import NATIVE, NATIVE_ROWS, TABLE, mapped_fields
+from affidavit.importers.plain_rows import (
+    ANSWERS,
+    NATIVE,
+    NATIVE_ROWS,
+    QUESTIONS,
+    RETRIEVED,
+    TABLE,
+    mapped_fields,
+)
 from affidavit.importers.promptfoo import PROMPTFOO
 from affidavit.importers.ragas import RAGAS
 from affidavit.importers.ragchecker import RAGCHECKER
@@ -154,20 +163,36 @@ def describe_nearest_formats(value: object) -> str:
     return f"; nearest is {'; or '.join(nearest[:3])}"
 
 
-# Parts of the names that people give to the columns of what a table must or should have.
+# The names, and parts of the names, that people give to the columns which a table must or should
+# have. What has one of the last parts is something else.
 _LIKELY: Final = {
-    "question": ("question", "query", "prompt", "ask", "input", "user"),
-    "answer": ("answer", "response", "reply", "output", "completion", "generat", "predict", "bot"),
-    "contexts": ("context", "document", "passage", "source", "chunk", "evidence", "retriev"),
+    "question": (
+        QUESTIONS,
+        ("question", "query", "prompt", "ask", "input", "user"),
+    ),
+    "answer": (
+        ANSWERS,
+        ("answer", "response", "reply", "output", "completion", "generat", "predict", "bot"),
+    ),
+    "contexts": (
+        RETRIEVED,
+        ("context", "document", "passage", "source", "chunk", "evidence", "retriev"),
+    ),
 }
+_UNLIKELY: Final = re.compile(
+    r"(?:^|_)(?:gt|gold|ground|truth|expected|reference|ids?|scores?|recall|precision|f1|type)(?:_|$)"
+)
 
 
 def mapping_option(value: object) -> str:
     """Return the options that map the columns of a table which are probably meant."""
-    names = [str(name) for name in _first_row(value)]
+    names = [name for name in _paths(_first_row(value)) if not _UNLIKELY.search(_last(name))]
     found: dict[str, str] = {}
-    for ours, parts in _LIKELY.items():
-        likely = (name for part in parts for name in names if part in name.lower())
+    for ours, (known, parts) in _LIKELY.items():
+        likely = chain(
+            (name for word in known for name in names if _last(name) == word),
+            (name for part in parts for name in names if part in _last(name)),
+        )
         theirs = next((name for name in likely if name not in found.values()), None)
         if theirs is not None and theirs.isprintable():
             found[ours] = quote(excerpt(theirs, 40))
@@ -176,9 +201,26 @@ def mapping_option(value: object) -> str:
     return " ".join(f"--map {ours}={theirs}" for ours, theirs in found.items() if ours != theirs)
 
 
+def _paths(row: Mapping[object, object]) -> Iterator[str]:
+    """Yield the names of a row's columns, or of the fields in those that are objects."""
+    for name, value in row.items():
+        inner = decode_if_json(value)
+        if isinstance(inner, Mapping) and inner:
+            yield from (f"{name}.{each}" for each in inner)
+        else:
+            yield str(name)
+
+
+def _last(path: str) -> str:
+    return "_".join(path.rpartition(".")[2].lower().split())
+
+
 def _first_row(value: object) -> Mapping[object, object]:
     while isinstance(value, list) and value:
         value = value[0]
+    inner = _rows_alone(value)
+    if inner is not None:
+        return _first_row(inner)
     return value if isinstance(value, Mapping) else {}
 
 
