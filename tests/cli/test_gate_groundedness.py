@@ -14,6 +14,9 @@ from tests.cli.gate_files import lines, report_of
 from tests.cli.running import REAL, command_line, environment, run
 from tests.repository import ROOT
 
+from affidavit.app.judges import DEFAULT_JUDGE, judge_for
+from affidavit.app.project import Project
+
 FILES = ROOT / "tests" / "importers" / "files"
 POLICY = "Employees are entitled to 25 days of annual leave. Requests need two weeks' notice."
 GUIDE = "Unused leave can be carried forward to the next year, up to 5 days."
@@ -52,7 +55,9 @@ def test_grounded_answers_ship_without_a_gold_set() -> None:
     assert report["metrics"]["groundedness"]["ci95"][0] < 1
     assert report["counts"]["judged_rows"] == 2
     assert "precision" not in report["metrics"]
-    assert report["settings"]["judge"].startswith("layered")
+    default = judge_for(DEFAULT_JUDGE, Project(Path())).identity
+    assert report["settings"]["judge"] == f"{default.name} {default.version}"
+    assert report["settings"]["judge_digest"] == default.digest
 
 
 def test_a_changed_number_does_not_ship_and_is_shown_with_its_passage() -> None:
