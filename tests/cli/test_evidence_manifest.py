@@ -1,6 +1,7 @@
 """The manifest of a bundle: bound by its digest, recomputed where possible, packs run again."""
 
 import json
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,26 @@ def test_a_bundle_of_an_earlier_version_is_never_called_tampered(
     assert redacted.exit_code == 0
     wire = verifying(bundle="public.tar.gz")
     assert (wire["exit"], "was not recorded" in str(wire["not_covered"])) == (Exit.YES, True)
+
+
+def test_a_bundle_that_was_compressed_again_is_not_called_tampered(place: Path) -> None:
+    Path("new.tar.gz").write_bytes(sealed([EventDraft("x", AT, {"a": 1})]))
+    tar = gzip.decompress(Path("new.tar.gz").read_bytes())
+    # As `gunzip` and `gzip` do it.
+    Path("again.tar.gz").write_bytes(gzip.compress(tar))
+    wire = verifying(bundle="again.tar.gz")
+    assert (wire["exit"], wire["error"]["code"]) == (Exit.UNKNOWN, "AF530")
+    assert [step["status"] for step in wire["steps"][:5]] == ["passed"] * 5
+    # What is wrong with its content is still found.
+    Path("again.tar.gz").write_bytes(gzip.compress(tar.replace(b'"a":1', b'"a":2')))
+    assert verifying(bundle="again.tar.gz")["exit"] == Exit.TAMPERED
+
+
+def test_a_bundle_of_an_unknown_version_is_not_called_wrong(place: Path) -> None:
+    Path("new.tar.gz").write_bytes(sealed([EventDraft("x", AT, {"a": 1})]))
+    rewrite(lambda manifest: manifest.update(schema_version=2), "new.tar.gz")
+    wire = verifying(bundle="new.tar.gz")
+    assert (wire["exit"], wire["error"]["code"]) == (Exit.UNKNOWN, "AF621")
 
 
 def test_events_of_two_producers_contradict_a_manifest_of_one(place: Path) -> None:
