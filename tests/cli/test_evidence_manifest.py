@@ -335,9 +335,14 @@ def test_a_manifest_in_a_proof_proves_the_rest(place: Path) -> None:
     checking("--manifest-digest", "x", exit=2)
     Path("proof.json").write_text(json.dumps({**proof, "tree_size": 18}))
     checking(*trusted, exit=4)
+    other = {**proof, "manifest_digest": "sha256:" + "0" * 64}
+    Path("proof.json").write_text(json.dumps(other))
+    assert "it states the digest sha256:0000" in checking(*trusted, exit=4).stderr
     manifest = {key: value for key, value in proof["manifest"].items() if key != "x-affidavit"}
-    Path("proof.json").write_text(json.dumps({**proof, "manifest": manifest}))
-    checking("--manifest-digest", digest_of(jcs(manifest)), exit=4)
+    digest = digest_of(jcs(manifest))
+    changed = {**proof, "manifest": manifest, "manifest_digest": digest}
+    Path("proof.json").write_text(json.dumps(changed))
+    checking("--manifest-digest", digest, exit=4)
 
 
 def test_a_proof_of_an_earlier_version_still_holds(place: Path) -> None:
