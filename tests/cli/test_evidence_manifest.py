@@ -1,7 +1,7 @@
 """The manifest of a bundle: bound by its digest, recomputed where possible, packs run again."""
 
-import json
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -111,16 +111,13 @@ def join_labels(
     """Return the pairs of two agents' labels, and the qids that only one of them labelled."""
     common = sorted(scholar.keys() & auditor.keys())
     pairs = tuple(
-        LabelPair(
-            qid,
-            *(
-                AgentLabel(row.label, row.reason, row.flags)
-                for row in (scholar[qid], auditor[qid])
-            ),
-        )
-        for qid in common
+        LabelPair(qid, _agent_label(scholar[qid]), _agent_label(auditor[qid])) for qid in common
     )
     return pairs, tuple(sorted(scholar.keys() ^ auditor.keys()))
+
+
+def _agent_label(row: LabelRow) -> AgentLabel:
+    return AgentLabel(row.label, row.reason, row.flags)
 
 
 def arbitrate(pair: LabelPair) -> tuple[Label, str]:

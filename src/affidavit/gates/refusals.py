@@ -52,7 +52,10 @@ _UNABLE: Final = (
     r"(?:cannot|can\s*not|can't|could\s*n[o']t|could\s+not"
     r"|(?:am|are|was|were|'m|'re)?\s*(?:unable|not\s+able)\s+to)"
 )
-_FIND: Final = r"(?:answer|find|determine|tell|say(?!\s+(?:no|yes)\b)|locate|provide|know|see|confirm|identify)"
+_FIND: Final = (
+    r"(?:answer|find|determine|tell|locate|provide|know|see|confirm|identify"
+    r"|say(?!\s+(?:no|yes)\b))"
+)
 
 _SAYS_SO: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
