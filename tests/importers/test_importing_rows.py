@@ -368,6 +368,11 @@ ROWS: dict[str, tuple[object, str, object]] = {
         "trace.answer_json",
         None,
     ),
+    "a sample that failed after it had said something": (
+        inspected(output={"choices": [{}], "completion": "so"}, error={"message": "timeout"}),
+        "trace.answer_json",
+        None,
+    ),
     "a completion in the messages": (
         inspected(
             output={"choices": [{}]},

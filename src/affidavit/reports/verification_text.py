@@ -21,7 +21,7 @@ from affidavit.reports.text_tables import (
     text_table,
 )
 from affidavit.seal.links import LinkedSet
-from affidavit.seal.receipts import SIGNATURE, ReceiptVerification
+from affidavit.seal.receipts import ANCHOR, KEY, SIGNATURE, ReceiptVerification
 from affidavit.seal.verification import StepStatus, UnreadableInput, VerificationStep, VerifiedInput
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ _RESULT_CELLS: Final = {
     Exit.TAMPERED: Cell("tampered", Tone.BAD),
 }
 _CONCLUSIONS: Final = {
-    Exit.NO: "Not believed: the signature holds, and its key may not be believed",
     Exit.UNKNOWN: "Could not tell: not all that has to hold could be checked",
     Exit.TAMPERED: "Tampered: believe nothing that this receipt says",
 }
+_TRUSTED: Final = {ANCHOR: "its time stamp", KEY: "its key"}
 _UNFINISHED: Final = "the run is unfinished"
 
 
@@ -114,10 +114,18 @@ def _receipt_text(name: str, verification: ReceiptVerification) -> Iterator[Text
             f" confidence {said.confidence}"
         )
         return
-    yield _CONCLUSIONS[verification.exit]
+    yield _CONCLUSIONS.get(verification.exit) or _distrust(verification.steps)
     problem = verification.problem
     if problem is not None and problem.fault is not None:
         yield f"Next: {problem.fault.next_step}"
+
+
+def _distrust(steps: Sequence[VerificationStep]) -> str:
+    """Say what cannot be trusted of a receipt that nothing proves to be tampered with."""
+    failed = [step.name for step in steps if step.status is StepStatus.FAILED]
+    what = " and ".join(_TRUSTED[name] for name in failed if name in _TRUSTED)
+    holds = any(step.name == SIGNATURE and step.status is StepStatus.PASSED for step in steps)
+    return f"Not believed: {'the signature holds, but ' * holds}{what} cannot be trusted"
 
 
 def not_interpreted_text(members: Sequence[str]) -> Iterator[str]:
