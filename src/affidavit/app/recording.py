@@ -201,7 +201,9 @@ class Recorder:
         self.run = run
         self.is_open = False
         self._parent = position
-        self._position: TracePosition | None = None
+        # Drawn here, because threads that ask at the same time must get the same ids.
+        trace_id = new_trace_id() if position is None else position.trace_id
+        self.position = TracePosition(trace_id, new_span_id())
         self._clock = clock
         self._input = input
         self._strict = strict
@@ -210,14 +212,6 @@ class Recorder:
         self._token: Any = None
         self._durability = durability
         self._writer: LogWriter | None = None
-
-    @property
-    def position(self) -> TracePosition:
-        """The place of the run in its trace. Its ids are drawn when they are first asked for."""
-        if self._position is None:
-            trace_id = new_trace_id() if self._parent is None else self._parent.trace_id
-            self._position = TracePosition(trace_id, new_span_id())
-        return self._position
 
     @property
     def traceparent(self) -> str:

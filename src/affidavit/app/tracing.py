@@ -50,11 +50,7 @@ class TracedRun(Protocol):
     """A run that takes events, as the recorder is one."""
 
     is_open: bool
-
-    @property
-    def position(self) -> TracePosition:
-        """The place of the run in its trace."""
-        ...
+    position: TracePosition
 
     def event(self, type: str, data: Any) -> None:
         """Record an event."""
