@@ -40,6 +40,7 @@ BENCHMARKS = (
     "lint",
     "attest",
     "soak",
+    "telemetry",
 )
 LIBRARIES = (
     "affidavit",

@@ -11,8 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {
     "core.txt": ("pyproject.toml",),
-    "all.txt": ("pyproject.toml", "--extra", "all"),
+    # The exporters of OpenTelemetry ask for an exact version, so the larger one is resolved first.
     "dev.txt": ("pyproject.toml", "--extra", "all", "--group", "dev"),
+    "all.txt": ("pyproject.toml", "--extra", "all", "--constraint", "requirements/dev.txt"),
     "fuzz.txt": ("requirements/fuzz.in",),
     "chat.txt": ("requirements/chat.in",),
     "attest.txt": ("requirements/attest.in",),
@@ -20,6 +21,7 @@ LOCKS = {
     "importers-more.txt": ("requirements/importers-more.in",),
     "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
     "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
+    "otel.txt": ("requirements/otel.in",),
     "peers.txt": ("requirements/peers.in",),
     "schemathesis.txt": ("requirements/schemathesis.in",),
     "spark.txt": ("pyproject.toml", "--extra", "ledger", "--extra", "spark"),

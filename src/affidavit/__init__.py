@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path as _Path
     from typing import Any as _Any
     from typing import Literal as _Literal
+    from typing import TypeVar as _TypeVar
     from typing import overload as _overload
 
     from affidavit.app.bundles import VerifiedBundle as _VerifiedBundle
@@ -24,7 +25,19 @@ if TYPE_CHECKING:
     from affidavit.decision.report import Report as _Report
     from affidavit.ledger.record import Ledger as _Ledger
 
-__all__ = ["AffidavitError", "__version__", "check", "gate", "judge", "record", "verify"]
+    _Function = _TypeVar("_Function", bound=_Callable[..., _Any])
+
+__all__ = [
+    "AffidavitError",
+    "__version__",
+    "check",
+    "current_run",
+    "gate",
+    "judge",
+    "record",
+    "traced",
+    "verify",
+]
 
 __version__ = "0.1.0"
 
@@ -124,12 +137,19 @@ def record(
     git: str = "unknown",
     clock: "_Callable[[], str] | None" = None,
     salt: bytes | None = None,
+    durability: str = "event",
+    strict: bool = False,
+    traceparent: str | None = None,
 ) -> "_Recorder":
     """Record a run: `with affidavit.record("run.jsonl") as run: run.model_call(...)`.
 
     `run` is a path that ends in .jsonl, or a run id, whose log is then kept in .affidavit/runs.
     `affidavit evidence seal` makes a bundle of the log. `salt` are 32 secret bytes that keep its
     lines from being guessed; by default they are random, and with `clock` there are none.
+
+    An event is on the disk when its call returns (`durability="event"`), soon after (`"batch"`), or
+    when the run ends (`"end"`). What cannot be recorded becomes a mark; with `strict` it raises.
+    `traceparent` ties the run to the trace of a caller.
     """
     from affidavit.app.recording import recorder_for
 
@@ -142,7 +162,37 @@ def record(
         git=git,
         clock=clock,
         salt=salt,
+        durability=durability,
+        strict=strict,
+        traceparent=traceparent,
     )
+
+
+def current_run() -> "_Recorder | None":
+    """Return the run that is being recorded in this context; None if there is none."""
+    from affidavit.app.recording import current_recorder
+
+    return current_recorder()
+
+
+if TYPE_CHECKING:
+
+    @_overload
+    def traced(function: _Function) -> _Function: ...
+    @_overload
+    def traced(
+        function: None = ..., *, name: str | None = ..., kind: str = ...
+    ) -> _Callable[[_Function], _Function]: ...
+
+
+def traced(function: "_Any" = None, *, name: str | None = None, kind: str = "step") -> "_Any":
+    """Record every call of a function as a step of the current run, or as a tool call.
+
+    `@affidavit.traced` and `@affidavit.traced(kind="tool")` both work, also for coroutines.
+    """
+    from affidavit.app import tracing
+
+    return tracing.traced(function, name=name, kind=kind)
 
 
 def verify(

@@ -19,9 +19,10 @@ from tests.seal.bundle_making import members_of, sealed, verified
 
 import affidavit
 from affidavit.app.bundle_sealing import seal_run
-from affidavit.app.recording import EVENT_TYPES, MAX_LINE_BYTES, Recorder, entry_line
+from affidavit.app.recording import MAX_LINE_BYTES, Recorder, entry_line
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
+from affidavit.packs.event_types import EVENT_TYPES
 from affidavit.seal.bundle.writer import EventDraft
 
 AT = "2026-01-31T14:30:00Z"
@@ -33,7 +34,7 @@ def ticking() -> Callable[[], str]:
 
 
 def recorder(place: Path, name: str = "run.jsonl", **options: Any) -> Recorder:
-    return affidavit.record(place / name, clock=ticking(), **options)
+    return affidavit.record(place / name, **{"clock": ticking(), "strict": True, **options})
 
 
 def record_everything(run: Recorder) -> None:
@@ -73,6 +74,8 @@ def test_everything_that_can_be_recorded(tmp_path: Path) -> None:
     with recorder(tmp_path, input={"question": "How many?"}) as run:
         record_everything(run)
         run.process_exited(0, command="agent")
+        run.event("affidavit.step", {"name": "plan"})
+        run.event("affidavit.blob", {"digest": "sha256:0", "part": 1, "parts": 1, "text": "1"})
     sealed = seal_run(run.path, tmp_path / "run.tar.gz")
     events = events_of(tmp_path / "run.tar.gz")
     assert {event["type"] for event in events} == {each.name for each in EVENT_TYPES}
@@ -271,7 +274,8 @@ BAD_RUNS: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_a_run_that_cannot_be_sealed_is_not_started(
     tmp_path: Path, options: dict[str, Any], fault: str, field: str
 ) -> None:
-    with pytest.raises(AffidavitError) as caught, affidavit.record(tmp_path / "a.jsonl", **options):
+    given = {"strict": True, **options}
+    with pytest.raises(AffidavitError) as caught, affidavit.record(tmp_path / "a.jsonl", **given):
         pass
     assert (caught.value.fault.name, caught.value.where.field) == (fault, field)
     assert list(tmp_path.iterdir()) == []

@@ -29,6 +29,7 @@ from affidavit.base.faults.input import (
 from affidavit.base.files import (
     FilePath,
     append_line_durably,
+    append_lines,
     digest_file,
     is_folder,
     is_there,
@@ -528,3 +529,14 @@ def test_processes_that_append_and_are_killed_do_not_mix_their_lines(tmp_path: P
     assert all(len(set(line)) == 1 for line in lines)
     assert sum(len(line) == 300_000 for line in lines) >= len(lines) - 2
     assert read_bounded(path, 10**9).endswith(b"\nend\n")
+
+
+def test_lines_are_appended_as_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    append_lines(tmp_path / "log", (b"1", b"2"), is_synced=False)
+    assert ((tmp_path / "log").read_bytes(), synced) == (b"1\n2\n", [])
+    append_lines(tmp_path / "log", (b"3",), is_synced=True)
+    assert ((tmp_path / "log").read_bytes(), len(synced)) == (b"1\n2\n3\n", 1)
+    with pytest.raises(ValueError, match="newline"):
+        append_lines(tmp_path / "log", (b"4", b"a\nb"), is_synced=True)

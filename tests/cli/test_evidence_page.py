@@ -12,8 +12,9 @@ from tests.repository import ROOT
 from tests.seal.bundle_making import parts, sealed
 
 from affidavit.app.bundle_disclosure import prove_event
-from affidavit.app.recording import EVENT_PREFIX, EVENT_TYPES, Recorder
+from affidavit.app.recording import Recorder
 from affidavit.base.faults import CATALOG
+from affidavit.packs.event_types import EVENT_TYPES, RECORDER_PREFIX
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
 from affidavit.seal.bundle.reader import ASSAY_CODES, WITHOUT_ASSAY_CODE
 
@@ -46,7 +47,7 @@ def test_the_page_has_every_event_type() -> None:
             [f"`{name}`" for name in each.required] + [f"`{name}`?" for name in each.optional]
         )
         assert f"| `{each.name}` | {each.says} | {fields} |" in page
-        assert each.name.startswith(EVENT_PREFIX)
+        assert each.name.startswith(RECORDER_PREFIX)
 
 
 def test_the_page_names_every_call_of_a_recorder() -> None:

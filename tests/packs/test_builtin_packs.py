@@ -12,11 +12,10 @@ from tests.seal.bundle_making import archive_of, members_of, sealed
 from affidavit.app.bundle_packs import packs_block
 from affidavit.app.lint import lint_bundle
 from affidavit.app.pack_files import BUILT_IN, built_in_pack, built_in_packs
-from affidavit.app.recording import EVENT_TYPES
 from affidavit.base.canonical import jcs
 from affidavit.packs.lint import LintResult
 from affidavit.packs.model import Pack, PackKind
-from affidavit.packs.signals import RECORDED_TYPES, REGISTRY
+from affidavit.packs.signals import REGISTRY
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
 from affidavit.seal.bundle.writer import EventDraft
 
@@ -357,10 +356,6 @@ MUST_FIRE = {
 def test_a_run_that_fails_an_audit_fails_lint(name: str, wanted: set[str], tmp_path: Path) -> None:
     found = fired(linted(tmp_path, PACKS[name], AUDITED))
     assert {f"{name}:{rule}" for rule in wanted} <= found
-
-
-def test_our_types_are_those_of_the_recorder() -> None:
-    assert {each.name for each in EVENT_TYPES} == RECORDED_TYPES
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -14,9 +14,9 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from affidavit.app import recording as kinds
 from affidavit.app.bundles import open_bundle
 from affidavit.base.canonical import jcs
+from affidavit.packs import event_types as kinds
 from affidavit.packs.pointers import child_pointer
 from affidavit.reports.bundle_text import (
     BundleComparison,

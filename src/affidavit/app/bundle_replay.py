@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import msgspec
 
-from affidavit.app import recording as kinds
 from affidavit.app.lint import lint_bundle, linted_bundle
 from affidavit.app.pack_files import BUILT_IN
 from affidavit.base.canonical import jcs
@@ -32,6 +31,7 @@ from affidavit.decision.report import REPORT_SCHEMA, Report
 from affidavit.gates.metrics import METRICS_BY_KIND
 from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.ledger.record import ledger_from_json
+from affidavit.packs import event_types as kinds
 from affidavit.packs.events import EventHead, decode_head
 from affidavit.packs.explanations import Explanation, explain
 from affidavit.packs.lint import MAX_RESULTS, BundleLint

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import affidavit
-from affidavit.app import recording as kinds
 from affidavit.app.bundles import WrittenBundle, write_bundle
 from affidavit.app.recording import (
     entry_line,
@@ -27,6 +26,7 @@ from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode, decode_lines, read_lines
 from affidavit.base.text import excerpt
 from affidavit.base.validation import nearest_name
+from affidavit.packs import event_types as kinds
 from affidavit.packs.events import ENVELOPE
 from affidavit.packs.model import Pack
 from affidavit.seal.bundle.commitments import SALT_BYTES
@@ -98,11 +98,12 @@ def imported_run(
     `salt` is a file with a secret, from which the lines are salted.
     """
     name = run_id if run_id is not None else output.name.partition(".")[0]
-    secret = "" if salt is None else _secret_of(salt)
+    secret = "" if salt is None else secret_of(salt)
     return RunIdentity(name, source, "affidavit", affidavit.__version__, salt=secret)
 
 
-def _secret_of(path: Path) -> str:
+def secret_of(path: Path) -> str:
+    """Return the secret of a run that a file holds."""
     secret = read_bounded(path, _MAX_SECRET_BYTES)
     if len(secret) < SALT_BYTES:
         raise AffidavitError(faults.SALT_SHORT, Where(file=str(path)), wanted=SALT_BYTES)

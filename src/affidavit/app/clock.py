@@ -20,6 +20,14 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
+def precise_now() -> str:
+    """Return the time in nanoseconds as RFC 3339 UTC. SOURCE_DATE_EPOCH fixes it, too."""
+    if os.environ.get("SOURCE_DATE_EPOCH", "").isdecimal():
+        return now()
+    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:09}Z"
+
+
 def time_of(text: str | None) -> str:
     """Return the day or time that the user gave, in whole seconds UTC; by default now."""
     if text is None:

@@ -1,4 +1,4 @@
-"""Records a run as it happens: the event types, the log format and the recorder.
+"""Records a run as it happens: the log format and the recorder.
 
 The log is JSON lines. The first line names the run; every other line is an event without its number
 and hash. Each line is on the disk before the run continues, so a process that is killed leaves a
@@ -9,18 +9,32 @@ A line is checked by the rules for reading before it is written, so whatever was
 sealed, and whatever was sealed verifies.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from affidavit.app.clock import now
+from affidavit.app.clock import precise_now
 from affidavit.app.keys import random_bytes
+from affidavit.app.log_writer import Durability, LogWriter
+from affidavit.app.tracing import (
+    STEP_KINDS,
+    Step,
+    TracePosition,
+    current_run,
+    current_step,
+    enter_run,
+    leave_run,
+    new_span_id,
+    new_trace_id,
+    position_from,
+)
 from affidavit.base.canonical import jcs, require_canonical, sorted_compact
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import bundles as faults
@@ -30,85 +44,13 @@ from affidavit.base.files import append_line_durably, open_to_read
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode, read_lines
 from affidavit.base.validation import problem_and_field
+from affidavit.packs import event_types as kinds
+from affidavit.packs.event_types import RECORDED_TYPES, RECORDER_PREFIX, RUN_FINISHED, RUN_STARTED
 from affidavit.packs.signals import DECLARED_ABSENT, REGISTRY
 from affidavit.seal.bundle.commitments import SALT_BYTES
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
-from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
-
-# The event types that Affidavit records; docs/bundles.md shows this table. Bundles hold other
-# types, too, but only these begin with `affidavit.`.
-
-EVENT_PREFIX: Final = "affidavit."
-MODEL_CALL: Final = "affidavit.model.call"
-TOOL_CALL: Final = "affidavit.tool.call"
-PROMPT: Final = "affidavit.prompt"
-RETRIEVAL: Final = "affidavit.retrieval"
-RNG_SEED: Final = "affidavit.rng.seed"
-POLICY_DECISION: Final = "affidavit.policy.decision"
-HUMAN_APPROVAL: Final = "affidavit.human.approval"
-ENVIRONMENT: Final = "affidavit.environment"
-CODE_VERSION: Final = "affidavit.code.version"
-CHECK_RUN: Final = "affidavit.check.run"
-RECEIPT: Final = "affidavit.answer.receipt"
-LEDGER: Final = "affidavit.ledger"
-GATE_REPORT: Final = "affidavit.gate.report"
-SOAK_TRIAL: Final = "affidavit.soak.trial"
-PROCESS_EXITED: Final = "affidavit.process.exited"
-VERDICT: Final = "affidavit.verdict"
-INCIDENT: Final = "affidavit.incident"
-INCIDENT_REPORT: Final = "affidavit.incident.report"
-
-
-@dataclass(frozen=True, slots=True)
-class EventType:
-    """A type of event: its meaning, and the required and optional fields of its data."""
-
-    name: str
-    says: str
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-
-
-EVENT_TYPES: Final = (
-    EventType(RUN_STARTED, "a run begins", (), ("input",)),
-    EventType(
-        RUN_FINISHED,
-        "a run ends; without it, the run is unfinished",
-        ("status",),
-        ("error", "output", "absent_signals"),
-    ),
-    EventType(
-        MODEL_CALL,
-        "a model was called",
-        ("model", "input", "output"),
-        ("provider", "parameters", "usage", "error"),
-    ),
-    EventType(TOOL_CALL, "a tool was called", ("tool", "input", "output"), ("error",)),
-    EventType(PROMPT, "a prompt was built", ("text",), ("template", "variables", "role")),
-    EventType(RETRIEVAL, "sources were searched", ("query", "results"), ("index",)),
-    EventType(RNG_SEED, "a random generator was seeded", ("seed",), ("generator",)),
-    EventType(
-        POLICY_DECISION,
-        "a policy allowed or refused",
-        ("policy", "decision"),
-        ("reason", "tool", "policy_digest"),
-    ),
-    EventType(
-        HUMAN_APPROVAL, "a person approved or refused", ("approver", "decision"), ("what", "reason")
-    ),
-    EventType(ENVIRONMENT, "where it ran", ("values",)),
-    EventType(CODE_VERSION, "which code ran", ("version",), ("commit", "digest", "dirty")),
-    EventType(CHECK_RUN, "checks were run", ("check",)),
-    EventType(RECEIPT, "a signed receipt of an answer", ("receipt",), ("exact",)),
-    EventType(LEDGER, "an evidence ledger", ("ledger",)),
-    EventType(GATE_REPORT, "the report of a gate", ("report",)),
-    EventType(SOAK_TRIAL, "one trial of a soak", ("trial",)),
-    EventType(PROCESS_EXITED, "a command ended", ("code",), ("command",)),
-    EventType(VERDICT, "what was decided", ("verdict",), ("reason", "subject", "score")),
-    EventType(INCIDENT, "something went wrong", ("incident", "severity"), ("what",)),
-    EventType(INCIDENT_REPORT, "an incident was reported", ("incident", "authority"), ("what",)),
-)
+from affidavit.telemetry.recordable import fitted, recordable, split_blobs
 
 
 def receipt_data(receipt: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -233,30 +175,70 @@ def _log_error(error: msgspec.ValidationError, fault: Fault) -> AffidavitError:
 
 
 Clock = Callable[[], str]
-Fields = Mapping[str, JsonValue]
+Fields = Mapping[str, Any]
 
 
 class Recorder:
-    """Writes the events of one run. A value that is not JSON raises at the call, with its field."""
+    """Writes the events of one run, and is the current run of its context while it is open.
 
-    def __init__(self, path: Path, run: RunIdentity, clock: Clock, input: JsonValue = None) -> None:
+    It never raises into the program: what cannot be recorded as it is becomes a typed form, a blob
+    or a mark, and `problems` says what went wrong. With `strict` every mistake raises at the call,
+    and values must be JSON.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        run: RunIdentity,
+        clock: Clock,
+        input: Any = None,
+        *,
+        durability: Durability = Durability.EVENT,
+        strict: bool = False,
+        position: TracePosition | None = None,
+    ) -> None:
         self.path = path
         self.run = run
+        self.is_open = False
+        self._parent = position
+        # Drawn here, because threads that ask at the same time must get the same ids.
+        trace_id = new_trace_id() if position is None else position.trace_id
+        self.position = TracePosition(trace_id, new_span_id())
         self._clock = clock
         self._input = input
+        self._strict = strict
         self._lock = Lock()
-        self._is_open = False
+        self._blobs: set[str] = set()
+        self._token: Any = None
+        self._durability = durability
+        self._writer: LogWriter | None = None
+
+    @property
+    def traceparent(self) -> str:
+        """The header that ties what another service records to the current step of this run."""
+        step = current_step(self)
+        return (self.position if step is None else step.position).traceparent
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be recorded as it was, in words."""
+        return () if self._writer is None else tuple(self._writer.problems)
 
     def __enter__(self) -> "Recorder":
         # Nothing is written unless the first event is valid.
-        lines = (
-            header_line(self.run),
-            entry_line(EventDraft(RUN_STARTED, self._clock(), _without_none(input=self._input))),
-        )
+        data = _without_none(input=self._made(self._input))
+        if self._parent is not None:
+            place = {"trace_id": self.position.trace_id, "span_id": self.position.span_id}
+            data[kinds.SPAN] = {**place, "parent_id": self._parent.span_id}
+        draft = EventDraft(RUN_STARTED, self._clock(), data)
+        first = header_line(self.run)
+        lines = [entry_line(draft)] if self._strict else self._lines_of(draft)
         self._claim()
-        for line in lines:
+        for line in (first, *lines):
             append_line_durably(self.path, line)
-        self._is_open = True
+        self._writer = LogWriter(self.path, self._durability, self._lines_of, self._clock)
+        self.is_open = True
+        self._token = enter_run(self)
         return self
 
     def _claim(self) -> None:
@@ -274,42 +256,98 @@ class Recorder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._is_open:
+        if self.is_open:
             status = "ok" if kind is None else "error"
             self.finish(status, error=None if kind is None else kind.__name__)
+        leave_run(self, self._token)
+        if self._writer is not None:
+            self._writer.close()
 
     def event(
         self,
         type: str,
-        data: JsonValue,
+        data: Any,
         *,
         subject: str | None = None,
         personal_data: bool = False,
         secrets: bool = False,
     ) -> None:
         """Record any event. Types that begin with `affidavit.` must be in EVENT_TYPES."""
-        with self._lock:
-            if not self._is_open:
-                raise AffidavitError(faults.RECORD_CLOSED, Where(file=str(self.path)))
-            draft = EventDraft(
-                type,
-                self._clock(),
-                data,
-                subject=subject,
-                personal_data=personal_data,
-                secrets=secrets,
+        try:
+            self._record(
+                EventDraft(
+                    type,
+                    self._clock(),
+                    self._placed(data),
+                    subject=subject,
+                    personal_data=personal_data,
+                    secrets=secrets,
+                )
             )
-            line = entry_line(draft)
-            if type.startswith(EVENT_PREFIX) and type not in _KNOWN:
-                raise AffidavitError(faults.RECORD_TYPE, Where(field="type"), type=type)
-            append_line_durably(self.path, line)
-            self._is_open = type != RUN_FINISHED
+        except Exception as error:
+            if self._strict:
+                raise
+            if self._writer is not None:
+                self._writer.note(str(error))
+
+    def _placed(self, data: Any) -> Any:
+        """Return the data as it is recorded; inside of a step they state their place."""
+        made = self._made(data)
+        step = current_step(self)
+        if step is not None and isinstance(made, dict) and kinds.SPAN not in made:
+            now_ns = str(time.time_ns())
+            place = {"trace_id": step.position.trace_id, "span_id": new_span_id()}
+            times = {"start_ns": now_ns, "end_ns": now_ns}
+            return {**made, kinds.SPAN: {**place, "parent_id": step.position.span_id, **times}}
+        return made
+
+    def _made(self, value: Any) -> Any:
+        return value if self._strict else recordable(value)
+
+    def _record(self, draft: EventDraft) -> None:
+        with self._lock:
+            if not self.is_open or self._writer is None:
+                raise AffidavitError(faults.RECORD_CLOSED, Where(file=str(self.path)))
+            # In strict mode a value that no bundle holds raises before anything else does.
+            line = entry_line(draft) if self._strict else b""
+            if draft.type.startswith(RECORDER_PREFIX) and draft.type not in RECORDED_TYPES:
+                where = Where(field="type")
+                raise AffidavitError(faults.RECORD_TYPE, where, type=draft.type)
+            if self._strict:
+                append_line_durably(self.path, line)
+            else:
+                self._writer.put(draft)
+            self.is_open = draft.type != RUN_FINISHED
+
+    def _lines_of(self, draft: EventDraft) -> list[bytes]:
+        """Return the lines of an event: those of its large bodies first, each body once."""
+        lines: list[bytes] = []
+        if isinstance(draft.data, dict):
+            data, blobs = split_blobs(draft.data)
+            for digest, parts in blobs.items():
+                if digest not in self._blobs:
+                    self._blobs.add(digest)
+                    lines += [
+                        entry_line(EventDraft(kinds.BLOB, draft.time, part)) for part in parts
+                    ]
+            kept, _ = fitted(data, MAX_LINE_BYTES - _ENVELOPE_BYTES)
+            draft = msgspec.structs.replace(draft, data=kept)
+        return [*lines, entry_line(draft)]
+
+    def flush(self) -> None:
+        """Return when everything that was recorded so far is on the disk."""
+        if self._writer is not None:
+            self._writer.flush()
+
+    def step(self, name: str, *, kind: str = "step", input: Any = None, **fields: Any) -> Step:
+        """Return a step to enter with `with`; `kind` is step or tool."""
+        return Step(self, name, STEP_KINDS.get(kind, kinds.STEP), input, fields)
 
     def finish(
         self,
         status: str = "ok",
         *,
-        output: JsonValue = None,
+        output: Any = None,
         error: str | None = None,
         absent_signals: Mapping[str, str] | None = None,
     ) -> None:
@@ -317,103 +355,114 @@ class Recorder:
 
         `absent_signals` are kinds of evidence that it had none of, each with the reason.
         """
-        signals = None if absent_signals is None else _signals(absent_signals)
+        signals = None if absent_signals is None else self._absent(absent_signals)
         data = _without_none(status=status, output=output, error=error, absent_signals=signals)
         self.event(RUN_FINISHED, data)
+
+    def _absent(self, reasons: Mapping[str, str]) -> dict[str, Any]:
+        try:
+            return checked_signals(reasons)
+        except AffidavitError as error:
+            if self._strict:
+                raise
+            if self._writer is not None:
+                self._writer.note(str(error))
+            return {}
+
+    def _object(self, name: str, value: Any) -> Any:
+        if self._strict:
+            return _object(name, value)
+        return dict(value) if isinstance(value, Mapping) else value
 
     def model_call(
         self,
         model: str,
         *,
-        input: JsonValue,
-        output: JsonValue,
+        input: Any,
+        output: Any,
         provider: str | None = None,
         parameters: Fields | None = None,
-        **others: JsonValue,
+        **others: Any,
     ) -> None:
         """Record a model call with its input and output."""
-        settings = None if parameters is None else _object("parameters", parameters)
-        call: dict[str, JsonValue] = {"model": model, "input": input, "output": output}
+        settings = None if parameters is None else self._object("parameters", parameters)
+        call: dict[str, Any] = {"model": model, "input": input, "output": output}
         self.event(
-            MODEL_CALL, {**others, **_without_none(provider=provider, parameters=settings), **call}
+            kinds.MODEL_CALL,
+            {**others, **_without_none(provider=provider, parameters=settings), **call},
         )
 
-    def tool_call(
-        self, tool: str, *, input: JsonValue, output: JsonValue, **others: JsonValue
-    ) -> None:
+    def tool_call(self, tool: str, *, input: Any, output: Any, **others: Any) -> None:
         """Record a tool call with its input and output."""
-        self.event(TOOL_CALL, {**others, "tool": tool, "input": input, "output": output})
+        self.event(kinds.TOOL_CALL, {**others, "tool": tool, "input": input, "output": output})
 
-    def prompt(self, text: str, **others: JsonValue) -> None:
+    def prompt(self, text: str, **others: Any) -> None:
         """Record a prompt; `template` and `variables` tell its origin."""
-        self.event(PROMPT, {**others, "text": text})
+        self.event(kinds.PROMPT, {**others, "text": text})
 
-    def retrieval(self, query: str, results: JsonValue, **others: JsonValue) -> None:
+    def retrieval(self, query: str, results: Any, **others: Any) -> None:
         """Record a search with its results."""
-        self.event(RETRIEVAL, {**others, "query": query, "results": results})
+        self.event(kinds.RETRIEVAL, {**others, "query": query, "results": results})
 
     def seed(self, seed: int | str, generator: str | None = None) -> None:
         """Record the seed of a random generator."""
-        self.event(RNG_SEED, {"seed": seed, **_without_none(generator=generator)})
+        self.event(kinds.RNG_SEED, {"seed": seed, **_without_none(generator=generator)})
 
-    def policy_decision(self, policy: str, decision: str, **others: JsonValue) -> None:
+    def policy_decision(self, policy: str, decision: str, **others: Any) -> None:
         """Record the decision of a policy, such as `allow` or `deny`."""
-        self.event(POLICY_DECISION, {**others, "policy": policy, "decision": decision})
+        self.event(kinds.POLICY_DECISION, {**others, "policy": policy, "decision": decision})
 
-    def approval(self, approver: str, decision: str, **others: JsonValue) -> None:
+    def approval(self, approver: str, decision: str, **others: Any) -> None:
         """Record the decision of a person. Names are personal data, so the event is flagged."""
         data = {**others, "approver": approver, "decision": decision}
-        self.event(HUMAN_APPROVAL, data, personal_data=True)
+        self.event(kinds.HUMAN_APPROVAL, data, personal_data=True)
 
     def environment(self, values: Fields) -> None:
         """Record the environment: versions, system, settings."""
-        self.event(ENVIRONMENT, {"values": _object("values", values)})
+        self.event(kinds.ENVIRONMENT, {"values": self._object("values", values)})
 
-    def code_version(self, version: str, **others: JsonValue) -> None:
+    def code_version(self, version: str, **others: Any) -> None:
         """Record the version of the code; `commit` and `digest` identify it exactly."""
-        self.event(CODE_VERSION, {**others, "version": version})
+        self.event(kinds.CODE_VERSION, {**others, "version": version})
 
-    def verdict(self, verdict: str, **others: JsonValue) -> None:
+    def verdict(self, verdict: str, **others: Any) -> None:
         """Record the verdict on the answer or the run."""
-        self.event(VERDICT, {**others, "verdict": verdict})
+        self.event(kinds.VERDICT, {**others, "verdict": verdict})
 
-    def incident(self, incident: str, severity: str, **others: JsonValue) -> None:
+    def incident(self, incident: str, severity: str, **others: Any) -> None:
         """Record an incident by its name, and how severe it is, such as `serious`."""
-        self.event(INCIDENT, {**others, "incident": incident, "severity": severity})
+        self.event(kinds.INCIDENT, {**others, "incident": incident, "severity": severity})
 
-    def incident_report(self, incident: str, authority: str, **others: JsonValue) -> None:
+    def incident_report(self, incident: str, authority: str, **others: Any) -> None:
         """Record to whom an incident was reported."""
-        self.event(INCIDENT_REPORT, {**others, "incident": incident, "authority": authority})
+        self.event(kinds.INCIDENT_REPORT, {**others, "incident": incident, "authority": authority})
 
     def check_run(self, check: Fields) -> None:
         """Record the result of `affidavit check`."""
-        self.event(CHECK_RUN, {"check": _object("check", check)})
+        self.event(kinds.CHECK_RUN, {"check": self._object("check", check)})
 
     def receipt(self, receipt: Fields) -> None:
         """Record a signed receipt of an answer."""
-        self.event(RECEIPT, receipt_data(_object("receipt", receipt)))
+        self.event(kinds.RECEIPT, receipt_data(self._object("receipt", receipt)))
 
     def ledger(self, ledger: Fields) -> None:
         """Record an exported evidence ledger."""
-        self.event(LEDGER, {"ledger": _object("ledger", ledger)})
+        self.event(kinds.LEDGER, {"ledger": self._object("ledger", ledger)})
 
     def gate(self, report: Fields) -> None:
         """Record the report of a gate."""
-        self.event(GATE_REPORT, {"report": _object("report", report)})
+        self.event(kinds.GATE_REPORT, {"report": self._object("report", report)})
 
     def soak_trial(self, trial: Fields) -> None:
         """Record one trial of a soak."""
-        self.event(SOAK_TRIAL, {"trial": _object("trial", trial)})
+        self.event(kinds.SOAK_TRIAL, {"trial": self._object("trial", trial)})
 
-    def process_exited(self, code: int, **others: JsonValue) -> None:
+    def process_exited(self, code: int, **others: Any) -> None:
         """Record that a command ended, with its exit code."""
-        self.event(PROCESS_EXITED, {**others, "code": code})
+        self.event(kinds.PROCESS_EXITED, {**others, "code": code})
 
 
-_KNOWN = frozenset(each.name for each in EVENT_TYPES)
-
-
-def _without_none(**values: JsonValue) -> dict[str, JsonValue]:
+def _without_none(**values: Any) -> dict[str, Any]:
     """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
@@ -425,7 +474,7 @@ def _object(name: str, value: Fields) -> dict[str, JsonValue]:
     return dict(value)
 
 
-def _signals(reasons: Mapping[str, str]) -> dict[str, JsonValue]:
+def checked_signals(reasons: Mapping[str, str]) -> dict[str, JsonValue]:
     """Return why the run had none of some signals; raise for one that is unknown or not absent."""
     for name, reason in _object(DECLARED_ABSENT, reasons).items():
         problem = None
@@ -444,6 +493,12 @@ def _record_error(name: str, problem: str) -> AffidavitError:
     return AffidavitError(faults.RECORD_VALUE, Where(field=f"data.{name}"), problem=problem)
 
 
+def current_recorder() -> Recorder | None:
+    """Return the recorder of the current run; None if there is none."""
+    run = current_run()
+    return run if isinstance(run, Recorder) else None
+
+
 RUNS_FOLDER = Path(".affidavit") / "runs"
 
 
@@ -457,6 +512,9 @@ def recorder_for(
     git: str,
     clock: Clock | None,
     salt: bytes | None,
+    durability: str = "event",
+    strict: bool = False,
+    traceparent: str | None = None,
 ) -> Recorder:
     """Return a recorder. `run` is a path that ends in .jsonl, or an id of a run in .affidavit.
 
@@ -487,4 +545,20 @@ def recorder_for(
     except OSError as error:
         reason = error.strerror or str(error)
         raise AffidavitError(FILE_UNWRITABLE, Where(file=str(path)), reason=reason) from error
-    return Recorder(path, described, now if clock is None else clock, input)
+    return Recorder(
+        path,
+        described,
+        precise_now if clock is None else clock,
+        input,
+        durability=_durability(durability),
+        strict=strict,
+        position=position_from(traceparent),
+    )
+
+
+def _durability(name: str) -> Durability:
+    try:
+        return Durability(name)
+    except ValueError:
+        problem = f"it is event, batch or end, not {name!a}"
+        raise AffidavitError(RECORD_VALUE, Where(field="durability"), problem=problem) from None

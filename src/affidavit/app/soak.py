@@ -13,7 +13,6 @@ from typing import Any, Final, Literal
 import msgspec
 
 import affidavit
-from affidavit.app import recording as kinds
 from affidavit.app.bundle_contents import differing_paths
 from affidavit.app.bundles import WrittenBundle, bundles_in, open_bundle, write_bundle
 from affidavit.app.clock import now
@@ -31,6 +30,7 @@ from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
 from affidavit.checks.check import Check
 from affidavit.decision.gate import Gate, override_gates
+from affidavit.packs import event_types as kinds
 from affidavit.packs.lint import LINT_METRICS
 from affidavit.packs.model import Pack, Severity
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits

@@ -18,7 +18,6 @@ from shutil import copyfile
 from typing import Any, Final
 
 import affidavit
-from affidavit.app import recording as kinds
 from affidavit.app.bundle_sealing import ImportChanges, drafts_of_value, seal_run
 from affidavit.app.bundles import ENDING, write_bundle
 from affidavit.app.recording import entry_line
@@ -31,6 +30,7 @@ from affidavit.base.timestamps import timestamp_text
 from affidavit.importers.otlp import END_KEY, START_KEY, spans_in_export, step_of
 from affidavit.importers.reader import read_rows
 from affidavit.importers.tool_format import RowProblem
+from affidavit.packs import event_types as kinds
 from affidavit.seal.bundle.manifest import ManifestDetails
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
 

@@ -257,6 +257,30 @@ _LOG: Final = GroupEntry(
     ),
 )
 
+_EXPORT: Final = GroupEntry(
+    "export",
+    "Export runs and results in the formats of other tools.",
+    (
+        Example("affidavit export otel run.tar.gz -o otel", "a bundle as spans of OpenTelemetry"),
+        Example(
+            "affidavit export otel run.tar.gz --endpoint http://127.0.0.1:4318",
+            "sent to a collector",
+        ),
+    ),
+    (
+        _section(
+            "Exports",
+            (
+                (
+                    "otel",
+                    "telemetry_commands:export_otel",
+                    "Export a run or a result as OpenTelemetry spans and events.",
+                ),
+            ),
+        ),
+    ),
+)
+
 _APIKEYS: Final = GroupEntry(
     "apikeys",
     "Manage the API keys of the service.",
@@ -389,6 +413,7 @@ ROOT: Final = GroupEntry(
                 _LOG,
                 _RECEIPT,
                 _EVIDENCE,
+                _EXPORT,
                 _KEYS,
                 _PACKS,
             ),

@@ -144,18 +144,33 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
     examples=(
         Example("affidavit evidence import receipt.json gate.json -o run.tar.gz", "two documents"),
         Example("affidavit evidence import events.jsonl -o run.tar.gz --run-id nightly", "events"),
+        Example(
+            "affidavit evidence import --from otlp traces.jsonl -o runs",
+            "spans: a bundle for each trace, in a folder",
+        ),
     ),
-    exits={Exit.YES: "sealed", Exit.NO: "sealed, and a pack found an error"},
+    exits={
+        Exit.YES: "sealed",
+        Exit.NO: "sealed, and a pack found an error",
+        Exit.UNKNOWN: "the files have no spans",
+    },
 )
 @click.argument(
     "files",
     nargs=-1,
     required=True,
     type=click.Path(path_type=Path),
-    help="Receipts, ledgers, gate reports, promptfoo results; or JSON lines of events.",
+    help="Receipts, ledgers, gate reports, promptfoo results; JSON lines of events; or spans.",
 )
 @bundle_output_option
 @applied_packs_option
+@click.option(
+    "--from",
+    "dialect",
+    type=click.Choice(("otlp", "openinference", "langfuse", "traceloop")),
+    help="The files are OTLP spans, of this convention; otlp tells it from each span.",
+)
+@click.option("--trace", help="With --from: the id of the only trace to import.")
 @click.option("--run-id", help="The run's name, without a colon; by default that of the output.")
 @click.option(
     "--source", default="urn:affidavit:import", show_default=True, help="The source of the events."
@@ -171,6 +186,8 @@ def import_evidence(
     files: tuple[Path, ...],
     output: Path,
     pack_names: tuple[str, ...],
+    dialect: str | None,
+    trace: str | None,
     run_id: str | None,
     source: str,
     at: str | None,
@@ -180,11 +197,18 @@ def import_evidence(
 
     The content of a file determines its kind. A document becomes one event, a promptfoo result one
     event for each test, and a .jsonl file one event for each line with a type and data. Members
-    that a bundle has no place for are reported; a misspelt one is an error.
+    that a bundle has no place for are reported; a misspelt one is an error. With --from the files
+    are OTLP, and every trace becomes a bundle; -o names a bundle, or a folder for several.
     """
     from affidavit.app.bundle_sealing import import_files, imported_run
     from affidavit.app.clock import time_of
 
+    if dialect is not None:
+        if at is not None or source != "urn:affidavit:import":
+            raise click.UsageError("spans have times and a source: leave out --at and --source")
+        return _import_spans(terminal, files, output, pack_names, (dialect, trace, run_id, salt))
+    if trace is not None:
+        raise click.UsageError("--trace needs --from")
     require_output_paths([output], [*files, *([] if salt is None else [salt])])
     run = imported_run(run_id, source, output, salt)
     written, changes = import_files(files, output, run, time_of(at), applied_packs(pack_names))
@@ -196,6 +220,44 @@ def import_evidence(
         for line in changes.lines():
             terminal.print(line)
     return exit_of_packs(written)
+
+
+def _import_spans(
+    terminal: Terminal,
+    files: tuple[Path, ...],
+    output: Path,
+    pack_names: tuple[str, ...],
+    chosen: tuple[str, str | None, str | None, Path | None],
+) -> Exit:
+    from affidavit.app.bundle_sealing import secret_of
+    from affidavit.app.telemetry_import import import_traces
+
+    dialect, trace, run_id, salt = chosen
+    if output.name.endswith((".tar.gz", ".tgz")):
+        require_output_paths([output], [*files, *([] if salt is None else [salt])])
+    written, loss = import_traces(
+        files,
+        output,
+        dialect=dialect,
+        trace=trace,
+        run_id=run_id,
+        salt="" if salt is None else secret_of(salt),
+        packs=applied_packs(pack_names),
+    )
+    report = loss.report()
+    if terminal.json:
+        bundles = [{"bundle": str(one.bundle), **one.written.as_wire()} for one in written]
+        terminal.print_json({"bundles": bundles, "mapping_loss": report})
+    else:
+        for one in written:
+            print_sealed(terminal, one.bundle, one.written)
+        terminal.print(
+            f"Mapping loss: {report.spans} spans, {report.dropped} values dropped,"
+            f" {report.changed} changed or kept as they are"
+        )
+        for line in report.lines():
+            terminal.print(line)
+    return worst_exit(exit_of_packs(one.written) for one in written)
 
 
 @command(

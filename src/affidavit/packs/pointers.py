@@ -24,6 +24,8 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 REDACTED: Final = "$redacted"
+# What stands for a value that could not be recorded: {"$unrecorded": {"reason": ...}}.
+UNRECORDED: Final = "$unrecorded"
 
 
 class JsonPointer(Struct, frozen=True):
@@ -92,19 +94,20 @@ def commitment_in(value: object) -> Mapping[str, Any] | None:
 
 _WHITE_SPACE: Final = " \t\r\n\v\f"
 # Every canonical JSON text of a value without content contains one of these.
-_BLANK_HINTS: Final = (b"null", b'""', b"[]", b"{}", b'" ', b'"\\')
+_BLANK_HINTS: Final = (b"null", b'""', b"[]", b"{}", b'" ', b'"\\', b'"$unrecorded"')
 
 
 def has_content(value: object) -> bool:
     """Return whether a value holds anything: a number, true, false, or a text that is not blank.
 
-    Lists and objects have content if a value in them has. A commitment has, too.
+    Lists and objects have content if a value in them has. A commitment has, too, but a mark that
+    stands for a value that could not be recorded has none.
     """
     pending = [value]
     while pending:
         here = pending.pop()
         if isinstance(here, dict):
-            pending.extend(here.values())
+            pending.extend(() if UNRECORDED in here else here.values())
         elif isinstance(here, list):
             pending.extend(here)
         elif here is not None and not (isinstance(here, str) and not here.strip(_WHITE_SPACE)):

@@ -27,6 +27,7 @@ from affidavit.base.faults.receipts import TOOLS_SYNTAX
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import suggestion_for
+from affidavit.packs.event_types import RECORDED_TYPES
 from affidavit.packs.events import ENVELOPE
 from affidavit.packs.globs import Glob, glob_from
 from affidavit.packs.model import (
@@ -60,7 +61,7 @@ from affidavit.packs.relation_reader import (
     unknown_type,
 )
 from affidavit.packs.relations import pointers_in
-from affidavit.packs.signals import RECORDED_TYPES, REGISTRY
+from affidavit.packs.signals import REGISTRY
 
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z", max_length=100)]

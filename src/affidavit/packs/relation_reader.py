@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from affidavit.base.validation import suggestion_for
+from affidavit.packs.event_types import RECORDED_TYPES, RECORDER_PREFIX
 from affidavit.packs.globs import Glob, GlobError, glob_from
 from affidavit.packs.pointers import pointer_from
 from affidavit.packs.relations import (
@@ -24,7 +25,6 @@ from affidavit.packs.relations import (
     Selector,
     TimeOrder,
 )
-from affidavit.packs.signals import RECORDED_TYPES, RECORDER_PREFIX
 
 Text = Annotated[str, Meta(min_length=1)]
 Seconds = Annotated[float, Meta(gt=0)]

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from affidavit.base.text import excerpt
 from affidavit.packs.checks import EventConsumer
+from affidavit.packs.event_types import RECORDER_PREFIX, RUN_FINISHED
 from affidavit.packs.events import Event, FieldMask, field_probe
 from affidavit.packs.pointers import (
     ABSENT,
@@ -24,9 +25,7 @@ from affidavit.packs.pointers import (
 from affidavit.packs.report import Commitment, SignalDetail, SignalState
 from affidavit.packs.signals import (
     DECLARED_ABSENT,
-    RECORDER_PREFIX,
     REGISTRY,
-    RUN_FINISHED,
     carriers_of,
 )
 

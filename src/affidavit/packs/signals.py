@@ -14,35 +14,6 @@ from typing import Final
 from msgspec import Struct
 
 REGISTRY_VERSION: Final = "signals/v1"
-RECORDER_PREFIX: Final = "affidavit."
-# All types of events that begin with this prefix (tests/packs hold them to the recorder's table).
-RECORDED_TYPES: Final = frozenset(
-    f"{RECORDER_PREFIX}{name}"
-    for name in (
-        "run.started",
-        "run.finished",
-        "model.call",
-        "tool.call",
-        "prompt",
-        "retrieval",
-        "rng.seed",
-        "policy.decision",
-        "human.approval",
-        "environment",
-        "code.version",
-        "check.run",
-        "answer.receipt",
-        "ledger",
-        "gate.report",
-        "soak.trial",
-        "process.exited",
-        "verdict",
-        "incident",
-        "incident.report",
-    )
-)
-RUN_STARTED: Final = "affidavit.run.started"
-RUN_FINISHED: Final = "affidavit.run.finished"
 # A finished run may name the signals that it had none of, each with the reason.
 DECLARED_ABSENT: Final = "absent_signals"
 

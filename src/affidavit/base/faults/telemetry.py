@@ -1,0 +1,55 @@
+"""AF800 to AF849: telemetry in and out."""
+
+from affidavit.base.errors import Fault
+from affidavit.base.exits import Exit
+
+EXPORT_SUBJECT = Fault(
+    "AF800",
+    "export.subject",
+    "this cannot be exported: {problem}",
+    "give a bundle, the log of a run, a ledger, a gate report or a report of a soak",
+)
+EXPORT_ENDPOINT = Fault(
+    "AF801",
+    "export.endpoint",
+    "the address {url!r} cannot be used: {problem}",
+    "give http:// or https:// with a host, such as http://127.0.0.1:4318",
+)
+EXPORT_REFUSED = Fault(
+    "AF802",
+    "export.refused",
+    "{url} did not take the spans: {problem}",
+    "see the log of that service; nothing was changed here, so the export can be repeated",
+    Exit.UNKNOWN,
+)
+OTLP_FORMAT = Fault(
+    "AF803",
+    "otlp.format",
+    "this is not OTLP: {problem}",
+    "give spans or log records as OTLP/JSON (one message, or one in each line) or protobuf (.pb)",
+)
+OTLP_EMPTY = Fault(
+    "AF804",
+    "otlp.empty",
+    "there are no spans in {files}",
+    "give an export of spans; log records alone make no run",
+    Exit.UNKNOWN,
+)
+OTLP_TRACES = Fault(
+    "AF805",
+    "otlp.traces",
+    "the files hold {count} traces, and a bundle holds one run",
+    "give a folder with -o, or choose one trace with --trace, such as --trace {first}",
+)
+OTLP_TRACE = Fault(
+    "AF806",
+    "otlp.trace",
+    "the files hold no trace {trace!r}",
+    "give the id of one of them in hexadecimal digits, such as {first}",
+)
+OTLP_DIALECT = Fault(
+    "AF807",
+    "otlp.dialect",
+    "no span has an attribute {marker!r}, so this is not {dialect}",
+    "leave --from out of it, or give the convention that the spans follow: {found}",
+)

@@ -1,0 +1,1 @@
+"""Telemetry: runs as OpenTelemetry spans and events, and spans as runs."""
