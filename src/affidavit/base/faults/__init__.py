@@ -5,7 +5,16 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import attestation, bundles, evidence, gates, receipts, service, soak
+from affidavit.base.faults import (
+    attestation,
+    bundles,
+    evidence,
+    gates,
+    receipts,
+    service,
+    soak,
+    store,
+)
 from affidavit.base.faults import input as input_faults
 
 _AREAS: Final[tuple[ModuleType, ...]] = (
@@ -17,6 +26,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     bundles,
     attestation,
     soak,
+    store,
 )
 
 
