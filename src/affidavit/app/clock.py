@@ -20,6 +20,11 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
+def now_ms() -> int:
+    """Return the time in milliseconds, for leases and expiry. Nothing that is sealed has it."""
+    return time.time_ns() // 1_000_000
+
+
 def time_of(text: str | None) -> str:
     """Return the day or time that the user gave, in whole seconds UTC; by default now."""
     if text is None:

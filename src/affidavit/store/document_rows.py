@@ -118,6 +118,7 @@ def finish_document(
     at: str,
 ) -> None:
     """Store what was read. Reading the same document twice leaves one copy."""
+    document(scope, document_id)  # It may have been deleted meanwhile.
     scope.delete(document_chunks, document_chunks.c.document_id == document_id)
     scope.insert(
         document_chunks,

@@ -61,8 +61,6 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     answer_date: str
     judge: str | None = None
     gates: tuple[str, ...] = ()
-    documents: tuple[str, ...] | None = None
-    """The ids of the documents to check against; None means all that are ready."""
 
 
 class StoredRun(Struct, frozen=True, kw_only=True):
