@@ -53,7 +53,7 @@ from affidavit.documents.model import DocumentLimits
 from affidavit.ledger.model import ClaimType, Importance, Verdict
 from affidavit.ledger.review import Approval, DecidedField, HumanDecision
 from affidavit.reports.formats import FORMATS
-from affidavit.seal.bundle.events import RUN_FINISHED
+from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity
 from affidavit.store.database import Scope, SystemScope
 from affidavit.store.decision_rows import claim_key, decide, decisions_of
@@ -576,7 +576,12 @@ def _event_log(run: StoredRun, exact: bytes, decisions: tuple[HumanDecision, ...
     identity = RunIdentity(run.id, "urn:affidavit:service", "affidavit", affidavit.__version__)
     ledger = decode(exact)
     at = str(run.finished_at)
-    drafts = [EventDraft(recording.LEDGER, at, {"ledger": ledger})]
+    verdict = {"verdict": run.decision, "subject": run.ledger_id}
+    drafts = [
+        EventDraft(RUN_STARTED, run.created_at, {}),
+        EventDraft(recording.LEDGER, at, {"ledger": ledger}),
+        EventDraft(recording.VERDICT, at, verdict),
+    ]
     for each in decisions:
         decision = each.to_value if each.field is DecidedField.APPROVAL else "changed"
         data = {

@@ -20,6 +20,7 @@ from affidavit.documents.model import DocumentFinding, LineBox
 from affidavit.ledger.adjudication import is_true_to_readings
 from affidavit.ledger.model import Chunk, Document, Span
 from affidavit.ledger.record import ledger_from_json
+from affidavit.store.api_keys import DEFAULT_WORKSPACE
 from affidavit.store.blobs import BlobFolder
 from affidavit.store.database import Database, Scope, SystemScope
 from affidavit.store.document_rows import (
@@ -30,8 +31,8 @@ from affidavit.store.document_rows import (
     list_documents,
     places_of,
 )
-from affidavit.store.identity import DEFAULT_WORKSPACE, workspace_id
-from affidavit.store.schema import require_current
+from affidavit.store.identity import workspace_id
+from affidavit.store.schema import require_current, upgrade
 from affidavit.store.session_rows import (
     RunSettings,
     add_run,
@@ -162,6 +163,16 @@ class LedgerStore:
 
     def _workspace(self, name: str) -> str:
         return workspace_id(self.database, name, now())
+
+
+def prepare_store(config: StoreConfig, project: Path) -> tuple[int, list[str]]:
+    """Bring a store up to date and import the ledgers of the command line, as `import_sessions`."""
+    store = LedgerStore(config)
+    try:
+        upgrade(store.database)
+        return import_sessions(store, Project(project))
+    finally:
+        store.close()
 
 
 def import_sessions(store: LedgerStore, project: Project) -> tuple[int, list[str]]:

@@ -280,6 +280,39 @@ _APIKEYS: Final = GroupEntry(
     ),
 )
 
+_DB: Final = GroupEntry(
+    "db",
+    "Upgrade, check, back up and restore the store of the service.",
+    (
+        Example("affidavit db upgrade", "create the tables, or bring them up to date"),
+        Example("affidavit db backup store.tar", "while the service runs"),
+    ),
+    (
+        _section(
+            "Store",
+            (
+                (
+                    "upgrade",
+                    "db:upgrade",
+                    "Create the tables of the store, or bring them up to date.",
+                ),
+                (
+                    "check",
+                    "db:check",
+                    "Check the tables, replay every ledger, and compute every digest again.",
+                ),
+                (
+                    "backup",
+                    "db:backup",
+                    "Write a store in SQLite, with its documents, into one archive.",
+                ),
+                ("restore", "db:restore", "Restore a backup into an empty place, and check it."),
+                ("forget", "db:forget", "Delete old sessions, expired exports and finished jobs."),
+            ),
+        ),
+    ),
+)
+
 _JUDGE: Final = GroupEntry(
     "judge",
     "Use the judge by itself: score pairs, measure it, fit it to your labels.",
@@ -396,8 +429,9 @@ ROOT: Final = GroupEntry(
         _section(
             "Serve",
             (
-                ("serve", "serve:serve", "Serve answers and verification over HTTP."),
+                ("serve", "serve:serve", "Serve ledgers, answers and verification over HTTP."),
                 _APIKEYS,
+                _DB,
             ),
         ),
         _section(

@@ -7,12 +7,11 @@ from sqlalchemy import select
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import store as faults
+from affidavit.store.api_keys import WORKSPACE_NAME
 from affidavit.store.database import Database, SystemScope
 from affidavit.store.tables import workspaces
 
-DEFAULT_WORKSPACE: Final = "default"
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def known_id(kind: str, text: str) -> str:
@@ -24,7 +23,7 @@ def known_id(kind: str, text: str) -> str:
 
 def require_workspace_name(name: str) -> str:
     """Return the name of a workspace, if it can be one."""
-    if not _NAME.fullmatch(name):
+    if not WORKSPACE_NAME.fullmatch(name):
         raise AffidavitError(faults.WORKSPACE_NAME, name=name)
     return name
 

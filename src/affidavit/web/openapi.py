@@ -90,7 +90,7 @@ class ServiceOperation(Operation):
                 )
             }
         if isinstance(self.request_body, RequestBody):
-            examples = _EXAMPLE_BODIES[self.operation_id or ""]
+            examples = _EXAMPLE_BODIES.get(self.operation_id or "", {})
             for content in self.request_body.content.values():
                 content.examples = {name: Example(value=body) for name, body in examples.items()}
                 for member in getattr(content.schema, "one_of", None) or ():
