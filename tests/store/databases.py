@@ -1,4 +1,7 @@
-"""Empty databases for tests: SQLite in a file, and a real PostgreSQL without root."""
+"""Empty databases for tests: SQLite in a file, and a real PostgreSQL without root.
+
+A test module imports the fixtures that it uses; one server is shared by all tests of a process.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -62,3 +65,22 @@ def ready_database(url: str) -> Iterator[Database]:
         yield database
     finally:
         database.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    with postgresql_with_tables(tmp_path_factory.mktemp("pg", numbered=True)) as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('store')}/store.db"
+    return empty_postgresql(*request.getfixturevalue("postgresql"))
+
+
+@pytest.fixture
+def database(store_url: str) -> Iterator[Database]:
+    with ready_database(store_url) as made:
+        yield made

@@ -83,6 +83,7 @@ class LedgerWorker:
     store: LedgerStore
     project: Project
     settings: DocumentSettings = field(default_factory=DocumentSettings)
+    log: Callable[..., None] = lambda event, **members: None
 
     def run_one(self) -> bool:
         """Take a job and do it; False if none is due."""
@@ -118,6 +119,14 @@ class LedgerWorker:
     def _failed(self, job: Job, error: AffidavitError, *, retry: bool = False) -> None:
         note = {"code": error.fault.code, "message": error.message, "next": error.next_step}
         may_retry = retry or error.fault.code in _PASSING
+        self.log(
+            "job",
+            job=job.id,
+            kind=job.kind,
+            subject=job.subject_id,
+            attempt=job.attempts,
+            said=str(error),
+        )
         if may_retry and job.attempts < MAX_ATTEMPTS:
             self._end(job, lambda scope: retry_job(scope, job, note, now_ms()))
             return

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 import affidavit
 from affidavit.app import recording
@@ -44,6 +45,7 @@ from affidavit.base.digest import chunk_digest
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence
 from affidavit.base.faults import store as faults
+from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.json_values import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.base.text import excerpt
@@ -67,7 +69,7 @@ from affidavit.store.document_rows import (
     list_documents,
     places_of,
 )
-from affidavit.store.jobs import add_job
+from affidavit.store.jobs import add_job, waiting_jobs
 from affidavit.store.session_rows import (
     RunSettings,
     StoredRun,
@@ -83,13 +85,14 @@ from affidavit.store.session_rows import (
     session,
     stored_header,
 )
-from affidavit.store.tables import documents, exports
+from affidavit.store.tables import documents, exports, jobs
 
 MAX_TITLE_CHARACTERS: Final = 200
 MAX_QUERY_CHARACTERS: Final = 10_000
 MAX_NAME_CHARACTERS: Final = 200
 PAGE: Final = 100
 EXPORT_SECONDS: Final = 3600
+MIN_FREE_BYTES: Final = 64 * 1024 * 1024
 _HASH_CHARACTERS: Final = 8
 _HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
@@ -185,7 +188,8 @@ class Upload:
         self._limit = limit
         self._digest = hashlib.sha256()
         self.size = 0
-        self._stream = self.path.open("xb")
+        with self._os_errors():
+            self._stream = self.path.open("xb")
 
     def write(self, piece: bytes) -> None:
         """Add a piece."""
@@ -194,18 +198,30 @@ class Upload:
             problem = f"it has more than {self._limit} bytes"
             raise AffidavitError(faults.UPLOAD_LIMIT, problem=problem)
         self._digest.update(piece)
-        self._stream.write(piece)
+        with self._os_errors():
+            self._stream.write(piece)
 
     def finish(self) -> str:
         """Write everything to the disk and return the digest."""
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
-        self._stream.close()
+        with self._os_errors():
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            self._stream.close()
         return f"sha256:{self._digest.hexdigest()}"
+
+    @contextmanager
+    def _os_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:  # A full disk.
+            reason = (error.strerror or str(error)).lower()
+            where = Where(file=str(self.path))
+            raise AffidavitError(FILE_UNWRITABLE, where, reason=reason) from error
 
     def abandon(self) -> None:
         """Remove what there is."""
-        self._stream.close()
+        with suppress(OSError):
+            self._stream.close()
         with suppress(OSError):
             self.path.unlink()
 
@@ -216,6 +232,31 @@ class LedgerService:
     def __init__(self, store: LedgerStore, limits: UploadLimits | None = None) -> None:
         self.store = store
         self.limits = limits or UploadLimits()
+
+    def require_ready(self) -> None:
+        """Raise unless the database answers, and there is room on the disk."""
+        self.store.database.system(lambda system: system.execute(select(1)), writes=False)
+        if (free := self._free_bytes()) < MIN_FREE_BYTES:
+            raise AffidavitError(faults.STORE_AWAY, reason=f"only {free} bytes are free")
+
+    def figures(self) -> dict[str, float]:
+        """Return how much work waits, and how much room is left."""
+
+        def work(system: SystemScope) -> dict[str, float]:
+            counts = waiting_jobs(system)
+            queued = jobs.c.status == "queued"
+            oldest = system.execute(select(func.min(jobs.c.due_ms)).where(queued)).scalar()
+            late = 0 if oldest is None else max(0, now_ms() - oldest)
+            return {
+                **{f"jobs_{status}": count for status, count in counts.items()},
+                "jobs_oldest_due_seconds": late / 1000,
+            }
+
+        found = self.store.database.system(work, writes=False)
+        return {**found, "disk_free_bytes": self._free_bytes()}
+
+    def _free_bytes(self) -> int:
+        return shutil.disk_usage(self.store.config.data).free
 
     # Documents.
 

@@ -32,7 +32,7 @@ def work_until_stopped(config: StoreConfig, project: Path, parent: int) -> None:
     stopped = Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the service, which stops us.
-    worker = LedgerWorker(LedgerStore(config), Project(project))
+    worker = LedgerWorker(LedgerStore(config), Project(project), log=log_to_stderr)
     while not stopped.is_set() and os.getppid() == parent:
         try:
             busy = worker.run_one()

@@ -90,7 +90,7 @@ class GrowingWordIndex:
 
     def replace(self, document: str, chunks: Mapping[int, Chunk]) -> None:
         """Add a document by the numbers of its chunks, or remove it if it has none."""
-        self._writer.delete_documents("document", document)
+        self._writer.delete_documents_by_term("document", document)
         for number, chunk in chunks.items():
             self._writer.add_document(_entry(number, chunk, document))
 

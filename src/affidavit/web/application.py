@@ -22,6 +22,7 @@ from affidavit.web.access import AccessControl, CallerSlots, RateLimiter
 from affidavit.web.bodies import ServiceRequest, request_state
 from affidavit.web.connections import OpenConnections, connection_limit
 from affidavit.web.handlers import Handlers, ServiceUseCases
+from affidavit.web.metrics import RequestCounters
 from affidavit.web.middleware import ServiceMiddleware
 from affidavit.web.openapi import openapi_document
 from affidavit.web.problems import MEDIA_TYPE, problem_from
@@ -74,7 +75,8 @@ def build_application(
 
         json_limits = settings.request_limits.json
         on_ledgers = LedgerHandlers(ledgers, json_limits, limiter, slots)
-    handlers = Handlers(use_cases, settings, limiter, slots, on_ledgers)
+    counters = RequestCounters()
+    handlers = Handlers(use_cases, settings, limiter, slots, on_ledgers, counters)
     routes = handlers.routes()
     openapi = cache(lambda: msgspec.json.encode(openapi_document(routes, settings.max_deadline_ms)))
     app = Litestar(
@@ -99,6 +101,7 @@ def build_application(
         connections=OpenConnections(connection_limit(), dependencies.log),
         new_id=dependencies.new_id,
         seconds=dependencies.seconds,
+        counters=counters,
     )
 
 

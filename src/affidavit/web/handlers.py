@@ -33,6 +33,7 @@ from affidavit.seal.receipts import LinkedVerification, ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.access import Caller, CallerSlots
 from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, RawBodyDTO, request_state
+from affidavit.web.metrics import OPEN_METRICS, RequestCounters
 from affidavit.web.openapi import API_KEY_SCHEME, ServiceOperation
 from affidavit.web.problems import (
     BODY_FIELD,
@@ -125,6 +126,7 @@ class Handlers:
     limiter: anyio.CapacityLimiter
     slots: CallerSlots
     ledgers: "LedgerHandlers | None" = None
+    counters: RequestCounters = field(default_factory=RequestCounters)
     short_tasks: ShortTaskThread = field(default_factory=ShortTaskThread)
 
     def routes(self) -> list[HTTPRouteHandler]:
@@ -216,9 +218,18 @@ class Handlers:
         return EncodedJson(b'{"status":"alive"}')
 
     async def readiness(self) -> EncodedJson[StatusV1]:
-        """Report whether receipts can be signed and verified now."""
+        """Report whether receipts can be signed and verified now, and the store can be used."""
         await run_sync(self.use_cases.require_ready)
+        if self.ledgers is not None:
+            await run_sync(self.ledgers.use_cases.require_ready)
         return EncodedJson(b'{"status":"ready"}')
+
+    async def metrics(self, request: Request[Any, Any, Any]) -> Response[str]:
+        """Return figures about requests, jobs and the store, in OpenMetrics."""
+        figures = None
+        if self.ledgers is not None:
+            figures = await self._run_in_thread(request, self.ledgers.use_cases.figures)
+        return Response(self.counters.text(figures), media_type=OPEN_METRICS)
 
     async def _run_task(
         self,

@@ -13,7 +13,8 @@ import msgspec
 from anyio.to_thread import run_sync
 from litestar import Request, Response
 from litestar.exceptions import ClientException, InternalServerException
-from litestar.params import JSONBody, Parameter
+from litestar.openapi.spec import Example
+from litestar.params import JSONBody, PathParameter, QueryParameter
 from litestar.response import File, Stream
 
 from affidavit.app.ledger_service import (
@@ -47,16 +48,24 @@ from affidavit.web.access import CallerSlots
 from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, request_state
 
 Result = TypeVar("Result")
-Id = Annotated[str, Parameter(schema_extra={"format": "uuid"})]
+Id = Annotated[str, PathParameter(schema_extra={"format": "uuid"})]
+ChunkHash = Annotated[
+    str,
+    # Not `pattern`: what is no hash is answered with 422 and a code.
+    PathParameter(
+        schema_extra={"pattern": "^[0-9A-Fa-f]{8,64}$"}, examples=[Example(value="b8b859ac")]
+    ),
+]
 After = Annotated[
     str | None,
-    Parameter(query="after", required=False, description="`next` of the page before."),
+    QueryParameter(name="after", required=False, description="`next` of the page before."),
 ]
 RunNumber = Annotated[
     int | None,
-    Parameter(query="run", required=False, ge=1, description="A run; by default the newest."),
+    QueryParameter(name="run", required=False, ge=1, description="A run; by default the newest."),
 ]
 
+OCTETS: Final = "application/octet-stream"
 POLL_SECONDS: Final = 0.25
 LONGEST_STREAM_SECONDS: Final = 600.0
 EXPORT_WAIT_SECONDS: Final = 5.0
@@ -88,9 +97,13 @@ class LedgerHandlers:
     async def upload_document(
         self,
         request: Request[Any, Any, Any],
-        filename: Annotated[str, Parameter(query="filename", description="With its ending.")],
+        filename: Annotated[str, QueryParameter(name="filename", description="With its ending.")],
     ) -> EncodedJson[DocumentV1]:
         """Upload a document: its bytes as the body. It is read later; its status says when."""
+        # A page of another origin could send any other type without asking first.
+        given = request.headers.get("content-type", "of no stated type")
+        if given.partition(";")[0].strip().lower() != OCTETS:
+            raise AffidavitError(faults.UPLOAD_TYPE, found=given[:60])
         caller = _caller(request)
         with self.slots.take(request_state(request).caller.name):
             upload = await self._thread(self.use_cases.begin_upload, caller, filename)
@@ -119,7 +132,7 @@ class LedgerHandlers:
         """Return the bytes of a document as they were uploaded."""
         path, found = await self._run(request, self.use_cases.original, document_id)
         # Never shown by a browser on this origin: the bytes are those of a stranger.
-        return File(path, filename=found.filename, media_type="application/octet-stream")
+        return File(path, filename=found.filename, media_type=OCTETS)
 
     async def hold_document(
         self,
@@ -263,8 +276,8 @@ class LedgerHandlers:
         self,
         request: Request[Any, Any, Any],
         export_id: Id,
-        expires: Annotated[str, Parameter(query="expires")],
-        signature: Annotated[str, Parameter(query="signature")],
+        expires: Annotated[str, QueryParameter(name="expires")],
+        signature: Annotated[str, QueryParameter(name="signature")],
     ) -> Response[bytes]:
         """Fetch an export by its signed address. No key is needed until it expires."""
         found = await self._thread(self.use_cases.download, export_id, expires, signature)
@@ -285,7 +298,7 @@ class LedgerHandlers:
         return Response(content, media_type="application/gzip", headers=headers)
 
     async def resolve_citation(
-        self, request: Request[Any, Any, Any], chunk_hash: str
+        self, request: Request[Any, Any, Any], chunk_hash: ChunkHash
     ) -> EncodedJson[CitationV1]:
         """Return the passage that a citation names, with its place on the page."""
         return _json(await self._run(request, self.use_cases.citation, chunk_hash))

@@ -80,6 +80,13 @@ ROUTES: Final = (
     ),
     ServiceRoute(method="GET", path="/healthz", handler="health", faults=()),
     ServiceRoute(method="GET", path="/readyz", handler="readiness"),
+    ServiceRoute(
+        method="GET",
+        path="/metrics",
+        handler="metrics",
+        scope=ApiKeyScope.READ,
+        media_type="text/plain",
+    ),
 )
 
 
@@ -117,6 +124,7 @@ LEDGER_ROUTES: Final = (
         "upload_document",
         store.UPLOAD_NAME,
         store.UPLOAD_LIMIT,
+        store.UPLOAD_TYPE,
         service.BODY_LATE,
         service.BODY_INCOMPLETE,
         service.BAD_REQUEST,

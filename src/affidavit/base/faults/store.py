@@ -140,3 +140,9 @@ EXPIRY = Fault(
     "{text!r} is not a time in the future",
     "write a day or a time, such as 2027-01-31 or 2027-01-31T12:00:00Z",
 )
+UPLOAD_TYPE = Fault(
+    "AF872",
+    "upload.type",
+    "an upload has to be application/octet-stream, and this is {found}",
+    "send the bytes of the document with `Content-Type: application/octet-stream`",
+)
