@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -68,9 +69,12 @@ def ready_database(url: str) -> Iterator[Database]:
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    with postgresql_with_tables(tmp_path_factory.mktemp("pg", numbered=True)) as found:
-        yield found
+def postgresql() -> Iterator[tuple[str, str]]:
+    # Not below pytest's folder: another run of pytest closes that to the user of the server.
+    with TemporaryDirectory(prefix="pg-") as folder:
+        Path(folder).chmod(0o755)
+        with postgresql_with_tables(Path(folder)) as found:
+            yield found
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

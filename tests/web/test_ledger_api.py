@@ -1,18 +1,25 @@
 """Documents, sessions, ledgers, decisions and exports over HTTP, on both databases."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
+from time import sleep
 from typing import Any
 
+import jsonschema
 import pytest
 from tests.web.ledger_client import ANSWER, SOURCES, LedgerClient, ledger_client
 
+from affidavit.app import ledger_service
 from affidavit.app.bundles import open_bundle
 from affidavit.app.ledger_service import UploadLimits
 from affidavit.ledger.adjudication import is_true_to_readings
 from affidavit.ledger.record import ledger_from_json
 from affidavit.store.api_keys import ApiKeyScope
+from affidavit.web.problems import STATUSES
+from affidavit.web.routes import LEDGER_ROUTES
 
 
 @pytest.fixture
@@ -159,8 +166,6 @@ def test_an_export_is_fetched_by_its_signed_address(
 
 
 def _exported(client: LedgerClient, session: str, name: str) -> Any:
-    from threading import Thread
-
     worker = Thread(target=lambda: [client.work() for _ in range(20) if not _pause()])
     worker.start()
     made = client.ask("POST", f"/sessions/{session}/ledger/export", {"format": name})
@@ -171,8 +176,6 @@ def _exported(client: LedgerClient, session: str, name: str) -> Any:
 
 
 def _pause() -> None:
-    from time import sleep
-
     sleep(0.1)
 
 
@@ -181,8 +184,6 @@ def test_an_expired_address_is_gone(
 ) -> None:
     client = on_sqlite
     session = client.checked()
-    from affidavit.app import ledger_service
-
     real = ledger_service.now_ms
     monkeypatch.setattr(ledger_service, "now_ms", lambda: real() - 3_700_000)
     monkeypatch.setattr("affidavit.web.ledger_handlers.EXPORT_WAIT_SECONDS", 0.0)
@@ -308,8 +309,6 @@ def test_readiness_and_metrics_look_at_the_store(on_sqlite: LedgerClient) -> Non
 
 
 def _routes() -> list[tuple[str, str]]:
-    from affidavit.web.routes import LEDGER_ROUTES
-
     return [(route.method, route.path.removeprefix("/api/v1")) for route in LEDGER_ROUTES]
 
 
@@ -375,3 +374,38 @@ def test_a_key_decides_under_its_name(on_sqlite: LedgerClient) -> None:
     assert made.json["decided_by"] == "default 2"
     refused = reviewer.ask("DELETE", f"/sessions/{session}")
     assert refused.json["code"] == "AF501"
+
+
+def test_the_openapi_document_describes_every_route_and_both_shapes(
+    on_sqlite: LedgerClient,
+) -> None:
+    document = on_sqlite.service.ask("GET", "/schema").json
+    for route in LEDGER_ROUTES:
+        operation = document["paths"][route.path][route.method.lower()]
+        assert operation["operationId"] == route.handler
+        assert operation["summary"]
+        assert ("requestBody" in operation) is route.has_json_body
+        statuses = {str(STATUSES[fault].value) for fault in route.possible_faults(anonymous=True)}
+        assert operation["responses"].keys() == {"200", *statuses}
+    schemas = document["components"]["schemas"]
+    seed = {"id", "session_id", "created_at", "updated_at", "entries", "summary", "risk_flags"}
+    assert seed <= schemas["EvidenceLedgerV1"]["properties"].keys()
+    assert "follow_up_questions" in schemas["EvidenceLedgerV1"]["properties"]
+    assert {"ledger_id", "generated_at", "entries"} <= schemas["Ledger"]["properties"].keys()
+    found = re.findall(r"#/components/schemas/(\w+)", json.dumps(document))
+    assert set(found) <= schemas.keys()
+
+
+def test_what_is_answered_is_what_the_document_says(on_sqlite: LedgerClient) -> None:
+    client = on_sqlite
+    session = client.checked()
+    document = client.service.ask("GET", "/schema").json
+    answers = {
+        "DocumentListV1": client.get("/documents"),
+        "SessionV1": client.get(f"/sessions/{session}"),
+        "LedgerResponseV1": client.get(f"/sessions/{session}/ledger"),
+        "Ledger": client.get(f"/sessions/{session}/ledger/sealed"),
+    }
+    for name, answer in answers.items():
+        schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+        jsonschema.validate(answer, schema)

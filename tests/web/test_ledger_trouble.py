@@ -1,4 +1,4 @@
-"""Killed workers, a full disk, a database that goes away: nothing is lost, nothing is done twice."""
+"""Killed workers, a full disk, a database that goes away: nothing is lost or done twice."""
 
 import os
 import random
@@ -42,7 +42,7 @@ def test_killed_workers_lose_no_job_and_do_none_twice(client: LedgerClient) -> N
     for number in range(SESSIONS):
         body = {"answer": f"Employees get {number + 10} days of annual leave.", "judge": "lexical"}
         assert client.ask("POST", "/sessions", body).status == 200
-    dice = random.Random(19)
+    dice = random.Random(19)  # noqa: S311 - the moments of the kills
     ends: list[object] = []
     store = client.store
     # As if the leases had run out, also those of workers that live.

@@ -188,9 +188,9 @@ def serve(
     )
     imported, damaged = prepare_store(store, project)
     if imported:
-        terminal.note(f"imported sessions of this project into the store: {imported}")
+        log_to_stderr("imported", sessions=imported)
     for problem in damaged:
-        terminal.note(f"not imported: {problem}")
+        log_to_stderr("not_imported", said=problem)
     listening = listen_at(ListenAddress(host, port))
     address, bound_port = listening.getsockname()[:2]
     url = f"http://[{address}]:{bound_port}" if ":" in address else f"http://{address}:{bound_port}"
