@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import Select, select, text
 from sqlalchemy.exc import DBAPIError
 from tests.store.making import AT, workspace
 
@@ -89,7 +89,7 @@ QUERIES = {
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
 def test_a_query_that_cannot_be_confined_is_a_defect(
-    query: Callable[[], "select[tuple[str]]"], database: Database
+    query: Callable[[], "Select[tuple[str]]"], database: Database
 ) -> None:
     mine = workspace(database, "mine")
     with pytest.raises(TypeError, match="tables of a workspace"):

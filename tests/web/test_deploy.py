@@ -36,7 +36,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     if program is None:
         pytest.skip("systemd-analyze is not here")
-    text = UNIT.read_text("utf-8").replace("/opt/affidavit/bin/affidavit", "/bin/true")
+    text = UNIT.read_text("utf-8").replace("/usr/local/affidavit/bin/affidavit", "/bin/true")
     unit = tmp_path / UNIT.name
     unit.write_text(text.replace("User=affidavit\nGroup=affidavit\n", ""), "utf-8")
     done = subprocess.run([program, "verify", unit], capture_output=True, text=True, check=False)

@@ -14,6 +14,7 @@ from tests.web.ledger_client import ANSWER, SOURCES, LedgerClient, ledger_client
 
 from affidavit.app import ledger_service
 from affidavit.app.bundles import open_bundle
+from affidavit.app.clock import now_ms
 from affidavit.app.ledger_service import UploadLimits
 from affidavit.ledger.adjudication import is_true_to_readings
 from affidavit.ledger.record import ledger_from_json
@@ -166,7 +167,12 @@ def test_an_export_is_fetched_by_its_signed_address(
 
 
 def _exported(client: LedgerClient, session: str, name: str) -> Any:
-    worker = Thread(target=lambda: [client.work() for _ in range(20) if not _pause()])
+    def work() -> None:  # What is queued while the request waits.
+        for _ in range(20):
+            sleep(0.1)
+            client.work()
+
+    worker = Thread(target=work)
     worker.start()
     made = client.ask("POST", f"/sessions/{session}/ledger/export", {"format": name})
     worker.join()
@@ -175,17 +181,12 @@ def _exported(client: LedgerClient, session: str, name: str) -> Any:
     return made.json
 
 
-def _pause() -> None:
-    sleep(0.1)
-
-
 def test_an_expired_address_is_gone(
     on_sqlite: LedgerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = on_sqlite
     session = client.checked()
-    real = ledger_service.now_ms
-    monkeypatch.setattr(ledger_service, "now_ms", lambda: real() - 3_700_000)
+    monkeypatch.setattr(ledger_service, "now_ms", lambda: now_ms() - 3_700_000)
     monkeypatch.setattr("affidavit.web.ledger_handlers.EXPORT_WAIT_SECONDS", 0.0)
     made = client.ask("POST", f"/sessions/{session}/ledger/export", {"format": "json"}).json
     address = made["download_url"].removeprefix("/api/v1")

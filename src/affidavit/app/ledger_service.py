@@ -164,7 +164,7 @@ class UploadLimits(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Actor:
     """Who asks, and in which workspace."""
 
     workspace: str
@@ -260,7 +260,7 @@ class LedgerService:
 
     # Documents.
 
-    def begin_upload(self, caller: Caller, filename: str) -> Upload:
+    def begin_upload(self, caller: Actor, filename: str) -> Upload:
         """Return where to write a document, if there is room for one more."""
         _require_filename(filename)
         count = self._read(caller, lambda scope: len(scope.rows(select(documents.c.id))))
@@ -269,7 +269,7 @@ class LedgerService:
             raise AffidavitError(faults.UPLOAD_LIMIT, problem=problem)
         return Upload(self.store.blobs.incoming, self.limits.max_bytes)
 
-    def finish_upload(self, caller: Caller, filename: str, upload: Upload) -> DocumentV1:
+    def finish_upload(self, caller: Actor, filename: str, upload: Upload) -> DocumentV1:
         """Keep an uploaded document, and queue its reading if it is new."""
         digest = upload.finish()
         if not upload.size:
@@ -285,29 +285,29 @@ class LedgerService:
 
         return self._write(caller, work)
 
-    def documents(self, caller: Caller, after: str | None) -> DocumentListV1:
+    def documents(self, caller: Actor, after: str | None) -> DocumentListV1:
         """Return a page of documents."""
         found = self._read(caller, lambda s: list_documents(s, after=after, limit=PAGE + 1))
         shown = [document_view(each) for each in found[:PAGE]]
         return DocumentListV1(shown, shown[-1].id if len(found) > PAGE else None)
 
-    def document(self, caller: Caller, document_id: str) -> DocumentV1:
+    def document(self, caller: Actor, document_id: str) -> DocumentV1:
         """Return a document with its status."""
         return self._read(caller, lambda scope: document_view(document(scope, document_id)))
 
-    def original(self, caller: Caller, document_id: str) -> tuple[Path, DocumentV1]:
+    def original(self, caller: Actor, document_id: str) -> tuple[Path, DocumentV1]:
         """Return the file with the bytes that were uploaded."""
         found = self.document(caller, document_id)
         return self.store.blobs.path(found.digest), found
 
-    def hold_document(self, caller: Caller, document_id: str, request: HoldV1) -> DocumentV1:
+    def hold_document(self, caller: Actor, document_id: str, request: HoldV1) -> DocumentV1:
         """Put a document under a legal hold, or lift it."""
         hold = request.legal_hold
         return self._write(
             caller, lambda s: document_view(hold_document(s, document_id, hold=hold, at=now()))
         )
 
-    def delete_document(self, caller: Caller, document_id: str) -> None:
+    def delete_document(self, caller: Actor, document_id: str) -> None:
         """Delete a document, and its bytes if no other workspace has them."""
         deleted = self._write(caller, lambda scope: delete_document(scope, document_id))
 
@@ -320,7 +320,7 @@ class LedgerService:
 
     # Sessions.
 
-    def create_session(self, caller: Caller, request: NewSessionV1) -> SessionV1:
+    def create_session(self, caller: Actor, request: NewSessionV1) -> SessionV1:
         """Store an answer and queue its check."""
         text = answer_text(request.answer.encode(), Where(field="answer"))
         settings = _settings(request)
@@ -333,7 +333,7 @@ class LedgerService:
 
         return self._write(caller, work)
 
-    def run_session(self, caller: Caller, session_id: str, request: NewRunV1) -> SessionV1:
+    def run_session(self, caller: Actor, session_id: str, request: NewRunV1) -> SessionV1:
         """Queue another check of a session."""
         settings = _settings(request)
 
@@ -343,17 +343,17 @@ class LedgerService:
 
         return self._write(caller, work)
 
-    def sessions(self, caller: Caller, after: str | None) -> SessionListV1:
+    def sessions(self, caller: Actor, after: str | None) -> SessionListV1:
         """Return a page of sessions."""
         found = self._read(caller, lambda s: list_sessions(s, after=after, limit=PAGE + 1))
         shown = [session_item(each) for each in found[:PAGE]]
         return SessionListV1(shown, shown[-1].id if len(found) > PAGE else None)
 
-    def session(self, caller: Caller, session_id: str) -> SessionV1:
+    def session(self, caller: Actor, session_id: str) -> SessionV1:
         """Return a session with its runs."""
         return self._read(caller, lambda scope: _session(scope, session_id))
 
-    def hold_session(self, caller: Caller, session_id: str, request: HoldV1) -> SessionV1:
+    def hold_session(self, caller: Actor, session_id: str, request: HoldV1) -> SessionV1:
         """Put a session under a legal hold, or lift it."""
 
         def work(scope: Scope) -> SessionV1:
@@ -362,13 +362,13 @@ class LedgerService:
 
         return self._write(caller, work)
 
-    def delete_session(self, caller: Caller, session_id: str) -> None:
+    def delete_session(self, caller: Actor, session_id: str) -> None:
         """Delete a session with everything that belongs to it."""
         self._write(caller, lambda scope: delete_session(scope, session_id))
 
     # Ledgers and decisions.
 
-    def ledger(self, caller: Caller, session_id: str, number: int | None) -> LedgerResponseV1:
+    def ledger(self, caller: Actor, session_id: str, number: int | None) -> LedgerResponseV1:
         """Return the ledger of a session: of its newest finished run, or of one by its number."""
 
         def work(scope: Scope) -> LedgerResponseV1:
@@ -379,12 +379,12 @@ class LedgerService:
 
         return self._read(caller, work)
 
-    def sealed_ledger(self, caller: Caller, session_id: str, number: int | None) -> bytes:
+    def sealed_ledger(self, caller: Actor, session_id: str, number: int | None) -> bytes:
         """Return the judge's ledger, byte for byte: section 9.2."""
         return self._read(caller, lambda s: exact_ledger(s, finished_run(s, session_id, number).id))
 
     def change_claim(
-        self, caller: Caller, session_id: str, claim_id: str, request: ClaimChangeV1
+        self, caller: Actor, session_id: str, claim_id: str, request: ClaimChangeV1
     ) -> LedgerResponseV1:
         """Record what a person decides about a claim of the newest ledger."""
         changes = {
@@ -417,7 +417,7 @@ class LedgerService:
 
         return self._write(caller, work)
 
-    def approve(self, caller: Caller, session_id: str, request: ApprovalV1) -> DecisionV1:
+    def approve(self, caller: Actor, session_id: str, request: ApprovalV1) -> DecisionV1:
         """Record whether a person approves the answer of the newest ledger or rejects it."""
 
         def work(scope: Scope) -> DecisionV1:
@@ -437,7 +437,7 @@ class LedgerService:
         return self._write(caller, work)
 
     @contextmanager
-    def bundle(self, caller: Caller, session_id: str) -> Iterator[Path]:
+    def bundle(self, caller: Actor, session_id: str) -> Iterator[Path]:
         """Seal the newest ledger and what people decided in a bundle, and yield its file."""
 
         def work(scope: Scope) -> tuple[StoredRun, bytes, tuple[HumanDecision, ...]]:
@@ -453,7 +453,7 @@ class LedgerService:
 
     # Exports.
 
-    def export(self, caller: Caller, session_id: str, format_name: ExportFormat) -> ExportV1:
+    def export(self, caller: Actor, session_id: str, format_name: ExportFormat) -> ExportV1:
         """Queue an export of the newest ledger, and return where it can be fetched."""
         expires = now_ms() + EXPORT_SECONDS * 1000
 
@@ -474,7 +474,7 @@ class LedgerService:
         export_id = self._write(caller, work)
         return self.export_status(caller, export_id)
 
-    def export_status(self, caller: Caller, export_id: str) -> ExportV1:
+    def export_status(self, caller: Actor, export_id: str) -> ExportV1:
         """Return where an export can be fetched, and whether it is ready."""
 
         def work(scope: Scope) -> tuple[int, bool]:
@@ -520,7 +520,7 @@ class LedgerService:
 
     # Citations.
 
-    def citation(self, caller: Caller, chunk_hash: str) -> CitationV1:
+    def citation(self, caller: Actor, chunk_hash: str) -> CitationV1:
         """Return what a citation leads to: section 5.3."""
         wanted = chunk_hash.lower()
         if not _HASH_CHARACTERS <= len(wanted) <= 64 or not _HEXADECIMAL.issuperset(wanted):
@@ -568,10 +568,10 @@ class LedgerService:
         run = add_run(scope, session_id, settings, now())
         add_job(scope, "check", run.id, at=now(), now_ms=now_ms())
 
-    def _read(self, caller: Caller, work: Callable[[Scope], Result]) -> Result:
+    def _read(self, caller: Actor, work: Callable[[Scope], Result]) -> Result:
         return self.store.database.read(self.store.workspace(caller.workspace), work)
 
-    def _write(self, caller: Caller, work: Callable[[Scope], Result]) -> Result:
+    def _write(self, caller: Actor, work: Callable[[Scope], Result]) -> Result:
         return self.store.database.write(self.store.workspace(caller.workspace), work)
 
 

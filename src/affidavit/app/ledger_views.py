@@ -13,7 +13,7 @@ from affidavit.ledger.model import ClaimType, Count, Importance, Share, Verdict
 from affidavit.ledger.record import LedgerSummary, RiskSeverity, RiskType
 from affidavit.ledger.review import Approval, DecidedField, HumanDecision, approval_of
 from affidavit.store.document_rows import StoredDocument
-from affidavit.store.session_rows import LedgerHeader, LedgerRow, StoredRun, StoredSession
+from affidavit.store.session_rows import LedgerHeader, LedgerRow, SessionRecord, StoredRun
 
 Uuid = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -266,7 +266,7 @@ def run_view(stored: StoredRun) -> RunV1:
     return RunV1(error=None if stored.error is None else note_of(stored.error), **values)
 
 
-def session_view(stored: StoredSession, every_run: Iterable[StoredRun]) -> SessionV1:
+def session_view(stored: SessionRecord, every_run: Iterable[StoredRun]) -> SessionV1:
     """Return a session as the service shows it."""
     values: dict[str, Any] = {
         name: getattr(stored, name) for name in SessionV1.__struct_fields__ if name != "runs"
@@ -274,7 +274,7 @@ def session_view(stored: StoredSession, every_run: Iterable[StoredRun]) -> Sessi
     return SessionV1(runs=[run_view(each) for each in every_run], **values)
 
 
-def session_item(stored: StoredSession) -> SessionItemV1:
+def session_item(stored: SessionRecord) -> SessionItemV1:
     """Return a session as lists show it."""
     values: dict[str, Any] = {
         name: getattr(stored, name) for name in SessionItemV1.__struct_fields__
@@ -283,7 +283,7 @@ def session_item(stored: StoredSession) -> SessionItemV1:
 
 
 def ledger_view(
-    session: StoredSession,
+    session: SessionRecord,
     run: StoredRun,
     header: LedgerHeader,
     rows: Sequence[LedgerRow],

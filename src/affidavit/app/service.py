@@ -126,7 +126,7 @@ def create_api_key(
 
     file.change(update)
     text = api_key_text(key_id, secret)
-    return CreatedApiKey(key_id, name, ordered, text, workspace, expires_at)
+    return CreatedApiKey(key_id, name, ordered, text, workspace=workspace, expires_at=expires_at)
 
 
 def list_api_keys(file: ApiKeyFile, at: str) -> tuple[ListedApiKey, ...]:

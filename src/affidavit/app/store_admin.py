@@ -6,12 +6,13 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy import func, select, text
+from sqlalchemy import Table, func, select, text
 
 from affidavit.app.ledger_store import DATABASE_FILE, LedgerStore, StoreConfig
 from affidavit.base.errors import AffidavitError, Where
@@ -177,8 +178,8 @@ def _opened(config: StoreConfig) -> Iterator[LedgerStore]:
         store.close()
 
 
-def _count(system: SystemScope, table: object) -> int:
-    return int(system.execute(select(func.count()).select_from(table)).scalar_one())  # type: ignore[arg-type]
+def _count(system: SystemScope, table: Table) -> int:
+    return int(system.execute(select(func.count()).select_from(table)).scalar_one())
 
 
 def _finished_runs(store: LedgerStore) -> list[tuple[str, str]]:
@@ -234,9 +235,9 @@ def _unpack(source: Path, folder: Path) -> None:
                     )
                 target = folder.joinpath(*place.parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                stream = archive.extractfile(member)
+                stream = archive.extractfile(member) or BytesIO()
                 with target.open("xb") as file:
-                    shutil.copyfileobj(stream, file)  # type: ignore[arg-type]
+                    shutil.copyfileobj(stream, file)
     except (tarfile.TarError, OSError) as error:
         problem = str(error) or type(error).__name__
         raise AffidavitError(

@@ -282,7 +282,7 @@ _APIKEYS: Final = GroupEntry(
 
 _DB: Final = GroupEntry(
     "db",
-    "Upgrade, check, back up and restore the store of the service.",
+    "Look after the store of the service.",
     (
         Example("affidavit db upgrade", "create the tables, or bring them up to date"),
         Example("affidavit db backup store.tar", "while the service runs"),
@@ -294,20 +294,20 @@ _DB: Final = GroupEntry(
                 (
                     "upgrade",
                     "db:upgrade",
-                    "Create the tables of the store, or bring them up to date.",
+                    "Create the tables of the store or bring them up to date.",
                 ),
                 (
                     "check",
                     "db:check",
-                    "Check the tables, replay every ledger, and compute every digest again.",
+                    "Check tables and ledgers and digests again.",
                 ),
                 (
                     "backup",
                     "db:backup",
-                    "Write a store in SQLite, with its documents, into one archive.",
+                    "Write a store in SQLite and its documents into an archive.",
                 ),
-                ("restore", "db:restore", "Restore a backup into an empty place, and check it."),
-                ("forget", "db:forget", "Delete old sessions, expired exports and finished jobs."),
+                ("restore", "db:restore", "Restore a backup into an empty place and check it."),
+                ("forget", "db:forget", "Delete old sessions unless a legal hold keeps them."),
             ),
         ),
     ),
@@ -429,7 +429,7 @@ ROOT: Final = GroupEntry(
         _section(
             "Serve",
             (
-                ("serve", "serve:serve", "Serve ledgers, answers and verification over HTTP."),
+                ("serve", "serve:serve", "Serve ledgers and signed answers over HTTP."),
                 _APIKEYS,
                 _DB,
             ),

@@ -30,7 +30,7 @@ data_option = click.option(
 @data_option
 @existing_project_option
 def upgrade(terminal: Terminal, url: str | None, data: Path | None, project: Path) -> Exit:
-    """Create the tables of the store, or bring them up to date."""
+    """Create the tables of the store or bring them up to date."""
     from affidavit.app.ledger_store import store_config
     from affidavit.app.store_admin import upgrade_store
 
@@ -55,7 +55,11 @@ def upgrade(terminal: Terminal, url: str | None, data: Path | None, project: Pat
 @data_option
 @existing_project_option
 def check(terminal: Terminal, url: str | None, data: Path | None, project: Path) -> Exit:
-    """Check the tables, replay every ledger, and compute every digest again."""
+    """Check tables and ledgers and digests again.
+
+    The tables are compared with those that this version needs, every ledger is replayed, and every
+    digest is computed again.
+    """
     from affidavit.app.ledger_store import store_config
     from affidavit.app.store_admin import check_store
 
@@ -84,7 +88,7 @@ def check(terminal: Terminal, url: str | None, data: Path | None, project: Path)
 def backup(
     terminal: Terminal, file: Path, url: str | None, data: Path | None, project: Path
 ) -> Exit:
-    """Write a store in SQLite, with its documents, into one archive.
+    """Write a store in SQLite and its documents into an archive.
 
     The service may run meanwhile. Of a store in PostgreSQL, back up the database with pg_dump, and
     the folder of --data after it.
@@ -101,7 +105,7 @@ def backup(
 
 
 @command(
-    examples=(Example("affidavit db restore store.tar --project new", "into an empty place"),),
+    examples=(Example("affidavit db restore store.tar --data new", "into an empty place"),),
     exits={
         Exit.YES: "restored and checked",
         Exit.TAMPERED: "restored, but a ledger, a document or a table is not what it was",
@@ -114,7 +118,7 @@ def backup(
 def restore(
     terminal: Terminal, file: Path, url: str | None, data: Path | None, project: Path
 ) -> Exit:
-    """Restore a backup into an empty place, and check it."""
+    """Restore a backup into an empty place and check it."""
     from affidavit.app.ledger_store import store_config
     from affidavit.app.store_admin import restore_store
 
@@ -144,9 +148,9 @@ def restore(
 def forget(
     terminal: Terminal, keep_days: int, url: str | None, data: Path | None, project: Path
 ) -> Exit:
-    """Delete old sessions, expired exports and finished jobs.
+    """Delete old sessions unless a legal hold keeps them.
 
-    What is under a legal hold is kept, whatever its age.
+    Expired exports and finished jobs go, too. What is under a legal hold is kept, whatever its age.
     """
     from affidavit.app.clock import now
     from affidavit.app.ledger_store import store_config

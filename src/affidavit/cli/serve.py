@@ -147,7 +147,7 @@ def serve(
     max_upload: int,
     project: Path,
 ) -> Exit:
-    """Serve ledgers, answers and verification over HTTP.
+    """Serve ledgers and signed answers over HTTP.
 
     GET /docs describes the service, and GET /schema returns the OpenAPI document. The log goes to
     standard error as one JSON object per line; -q omits the lines about requests. Callers on other

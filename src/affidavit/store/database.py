@@ -172,9 +172,10 @@ class Database:
         try:
             if self.is_postgresql:
                 return self._run_async(work, workspace, writes=writes)
-            engine = self._engine.execution_options(**{_WRITES: writes})
-            with engine.begin() as connection:
-                return work(SystemScope(connection, self._new_id))
+            with self._engine.connect() as connection:
+                connection.execution_options(**{_WRITES: writes})
+                with connection.begin():
+                    return work(SystemScope(connection, self._new_id))
         except IntegrityError:
             raise
         except (DBAPIError, SQLAlchemyError, OSError, sqlite3.Error) as error:

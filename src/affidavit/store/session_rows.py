@@ -40,7 +40,7 @@ _JSON: Final = msgspec.json
 _FASTEST: Final = 1
 
 
-class StoredSession(Struct, frozen=True, kw_only=True):
+class SessionRecord(Struct, frozen=True, kw_only=True):
     """A session: a question and an answer, which are checked in one run or more."""
 
     id: str
@@ -109,7 +109,7 @@ class LedgerRow(Struct, frozen=True, kw_only=True):
     chunk_hashes: list[str]
 
 
-_SESSION: Final = tuple(sessions.c[name] for name in StoredSession.__struct_fields__)
+_SESSION: Final = tuple(sessions.c[name] for name in SessionRecord.__struct_fields__)
 _RUN: Final = tuple(runs.c[name] for name in StoredRun.__struct_fields__)
 
 
@@ -122,7 +122,7 @@ def add_session(
     at: str,
     status: str = "queued",
     imported_from: str | None = None,
-) -> StoredSession:
+) -> SessionRecord:
     """Store a question and an answer."""
     row = {
         "id": scope.new_id(),
@@ -139,33 +139,33 @@ def add_session(
     return session(scope, str(row["id"]))
 
 
-def session(scope: Scope, session_id: str) -> StoredSession:
+def session(scope: Scope, session_id: str) -> SessionRecord:
     """Return a session."""
     wanted = known_id("session", session_id)
     row = scope.first(select(*_SESSION).where(sessions.c.id == wanted))
     if row is None:
         raise AffidavitError(faults.ITEM_UNKNOWN, kind="session", id=session_id)
-    return StoredSession(**row._asdict())
+    return SessionRecord(**row._asdict())
 
 
 def list_sessions(
     scope: Scope, *, after: str | None = None, limit: int | None = None
-) -> list[StoredSession]:
+) -> list[SessionRecord]:
     """Return sessions in the order of their ids; `after` is the last id of the page before."""
     query = select(*_SESSION).order_by(sessions.c.id).limit(limit)
     if after is not None:
         query = query.where(sessions.c.id > known_id("session", after))
-    return [StoredSession(**row._asdict()) for row in scope.rows(query)]
+    return [SessionRecord(**row._asdict()) for row in scope.rows(query)]
 
 
-def hold_session(scope: Scope, session_id: str, *, hold: bool, at: str) -> StoredSession:
+def hold_session(scope: Scope, session_id: str, *, hold: bool, at: str) -> SessionRecord:
     """Put a session under a legal hold, or lift it."""
     found = session(scope, session_id)
     scope.update(sessions, sessions.c.id == found.id, legal_hold=hold, updated_at=at)
     return session(scope, session_id)
 
 
-def delete_session(scope: Scope, session_id: str) -> StoredSession:
+def delete_session(scope: Scope, session_id: str) -> SessionRecord:
     """Delete a session with its runs, ledgers and decisions."""
     found = session(scope, session_id)
     if found.legal_hold:
@@ -308,19 +308,21 @@ def entries_of(scope: Scope, run_id: str) -> list[LedgerRow]:
         hashes.setdefault(row.entry_id, []).append(row.chunk_hash)
     query = (
         select(
-            evidence_ledger.c.id,
-            claims.c.id,
-            claims.c.key,
-            claims.c.claim_text,
-            claims.c.claim_type,
-            claims.c.importance,
-            claims.c.start_offset,
-            claims.c.end_offset,
-            evidence_ledger.c.verdict,
-            evidence_ledger.c.confidence_score,
-            evidence_ledger.c.evidence_snippet,
-            evidence_ledger.c.source_document,
-            evidence_ledger.c.notes,
+            *(
+                evidence_ledger.c.id,
+                claims.c.id,
+                claims.c.key,
+                claims.c.claim_text,
+                claims.c.claim_type,
+                claims.c.importance,
+                claims.c.start_offset,
+                claims.c.end_offset,
+                evidence_ledger.c.verdict,
+                evidence_ledger.c.confidence_score,
+                evidence_ledger.c.evidence_snippet,
+                evidence_ledger.c.source_document,
+                evidence_ledger.c.notes,
+            ),
         )
         .join(evidence_ledger, evidence_ledger.c.claim_id == claims.c.id)
         .where(claims.c.run_id == run_id)

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    String,
     Table,
     Text,
     TypeDecorator,
@@ -44,7 +45,7 @@ METADATA: Final = MetaData(
 )
 
 
-class Moment(TypeDecorator[str]):
+class TimeColumn(TypeDecorator[str]):
     """A time as RFC 3339 text with Z: `timestamptz` in PostgreSQL, text in SQLite."""
 
     impl = Text
@@ -68,7 +69,8 @@ class Moment(TypeDecorator[str]):
         return None if value is None else str(value)
 
 
-_KEY: Final = Uuid(as_uuid=False)
+# SQLite stores it as it is written; converting every value would cost more than the query.
+_KEY: Final = String(36).with_variant(Uuid(as_uuid=False), "postgresql")
 _NUMBER: Final = BigInteger().with_variant(Integer, "sqlite")
 
 
@@ -87,7 +89,7 @@ def _child_of(table: str, name: str, *, index: bool = True) -> Column[str]:
 
 
 def _time(name: str = "created_at", *, nullable: bool = False) -> Column[str]:
-    return Column(name, Moment, nullable=nullable)
+    return Column(name, TimeColumn, nullable=nullable)
 
 
 def _one_of(column: str, values: Any) -> CheckConstraint:
@@ -111,153 +113,167 @@ workspaces = Table(
 documents = Table(
     "documents",
     METADATA,
-    _id(),
-    _workspace(index=False),
-    Column("filename", Text, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("error", Text),  # JSON
-    Column("findings", Text, nullable=False, server_default="[]"),  # JSON
-    # Known when the document was read. `content_id` is its id in ledgers.
-    Column("content_id", Text),
-    Column("media_type", Text),
-    Column("title", Text),
-    Column("date", Text),
-    Column("page_count", Integer),
-    Column("page_marks", LargeBinary),
-    Column("line_boxes", LargeBinary),
-    Column("legal_hold", Boolean, nullable=False, server_default=false()),
-    _time(),
-    _time("updated_at"),
-    _one_of("status", DOCUMENT_STATES),
-    UniqueConstraint("workspace_id", "digest"),
-    Index("idx_documents_content", "workspace_id", "content_id"),
+    *(
+        _id(),
+        _workspace(index=False),
+        Column("filename", Text, nullable=False),
+        Column("digest", Text, nullable=False),
+        Column("bytes", BigInteger, nullable=False),
+        Column("status", Text, nullable=False),
+        Column("error", Text),  # JSON
+        Column("findings", Text, nullable=False, server_default="[]"),  # JSON
+        # Known when the document was read. `content_id` is its id in ledgers.
+        Column("content_id", Text),
+        Column("media_type", Text),
+        Column("title", Text),
+        Column("date", Text),
+        Column("page_count", Integer),
+        Column("page_marks", LargeBinary),
+        Column("line_boxes", LargeBinary),
+        Column("legal_hold", Boolean, nullable=False, server_default=false()),
+        _time(),
+        _time("updated_at"),
+        _one_of("status", DOCUMENT_STATES),
+        UniqueConstraint("workspace_id", "digest"),
+        Index("idx_documents_content", "workspace_id", "content_id"),
+    ),
 )
 
 document_chunks = Table(
     "document_chunks",
     METADATA,
     # In the word index a chunk is a number, which is never used again.
-    Column("number", _NUMBER, primary_key=True, autoincrement=True),
-    _workspace(index=False),
-    _child_of("documents", "document_id", index=False),
-    Column("id", Text, nullable=False),
-    Column("chunk_hash", Text, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("start_offset", Integer, nullable=False),
-    Column("end_offset", Integer, nullable=False),
-    Column("page_number", Integer),
-    Column("heading_path", Text, nullable=False),  # JSON
-    UniqueConstraint("document_id", "position"),
-    Index("idx_chunks_hash", "workspace_id", "chunk_hash"),
+    *(
+        Column("number", _NUMBER, primary_key=True, autoincrement=True),
+        _workspace(index=False),
+        _child_of("documents", "document_id", index=False),
+        Column("id", Text, nullable=False),
+        Column("chunk_hash", Text, nullable=False),
+        Column("position", Integer, nullable=False),
+        Column("content", Text, nullable=False),
+        Column("start_offset", Integer, nullable=False),
+        Column("end_offset", Integer, nullable=False),
+        Column("page_number", Integer),
+        Column("heading_path", Text, nullable=False),  # JSON
+        UniqueConstraint("document_id", "position"),
+        Index("idx_chunks_hash", "workspace_id", "chunk_hash"),
+    ),
     sqlite_autoincrement=True,
 )
 
 sessions = Table(
     "sessions",
     METADATA,
-    _id(),
-    _workspace(index=False),
-    Column("title", Text, nullable=False),
-    Column("query", Text),
-    Column("mode", Text, nullable=False),
-    Column("answer", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("imported_from", Text),
-    Column("legal_hold", Boolean, nullable=False, server_default=false()),
-    _time(),
-    _time("updated_at"),
-    _one_of("status", SESSION_STATES),
-    CheckConstraint("mode IN ('answer')", name="mode"),
-    UniqueConstraint("workspace_id", "imported_from"),
-    Index("idx_sessions_newest", "workspace_id", "created_at"),
+    *(
+        _id(),
+        _workspace(index=False),
+        Column("title", Text, nullable=False),
+        Column("query", Text),
+        Column("mode", Text, nullable=False),
+        Column("answer", Text, nullable=False),
+        Column("status", Text, nullable=False),
+        Column("imported_from", Text),
+        Column("legal_hold", Boolean, nullable=False, server_default=false()),
+        _time(),
+        _time("updated_at"),
+        _one_of("status", SESSION_STATES),
+        CheckConstraint("mode IN ('answer')", name="mode"),
+        UniqueConstraint("workspace_id", "imported_from"),
+        Index("idx_sessions_newest", "workspace_id", "created_at"),
+    ),
 )
 
 runs = Table(
     "runs",
     METADATA,
-    _id(),
-    _workspace(),
-    _child_of("sessions", "session_id", index=False),
-    Column("number", Integer, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("error", Text),  # JSON
-    Column("settings", Text, nullable=False),  # JSON: judge, gates, day of the answer
-    Column("done", Integer, nullable=False, server_default="0"),
-    Column("total", Integer, nullable=False, server_default="0"),
-    # Known when the run is done.
-    Column("ledger_id", Text),
-    Column("decision", Text),
-    Column("header", Text),  # JSON: the parts of the ledger that are not in rows
-    Column("reviewed", Text),  # JSON: the same after what people decided
-    Column("ledger", LargeBinary),  # The exact JSON of the ledger, compressed
-    _time(),
-    _time("finished_at", nullable=True),
-    _one_of("status", SESSION_STATES),
-    UniqueConstraint("session_id", "number"),
-    Index("idx_runs_ledger", "workspace_id", "ledger_id"),
+    *(
+        _id(),
+        _workspace(),
+        _child_of("sessions", "session_id", index=False),
+        Column("number", Integer, nullable=False),
+        Column("status", Text, nullable=False),
+        Column("error", Text),  # JSON
+        Column("settings", Text, nullable=False),  # JSON: judge, gates, day of the answer
+        Column("done", Integer, nullable=False, server_default="0"),
+        Column("total", Integer, nullable=False, server_default="0"),
+        # Known when the run is done.
+        Column("ledger_id", Text),
+        Column("decision", Text),
+        Column("header", Text),  # JSON: the parts of the ledger that are not in rows
+        Column("reviewed", Text),  # JSON: the same after what people decided
+        Column("ledger", LargeBinary),  # The exact JSON of the ledger, compressed
+        _time(),
+        _time("finished_at", nullable=True),
+        _one_of("status", SESSION_STATES),
+        UniqueConstraint("session_id", "number"),
+        Index("idx_runs_ledger", "workspace_id", "ledger_id"),
+    ),
 )
 
 claims = Table(
     "claims",
     METADATA,
-    _id(),
-    _workspace(),
-    _child_of("sessions", "session_id"),
-    _child_of("runs", "run_id"),
-    Column("key", Text, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("claim_text", Text, nullable=False),
-    Column("claim_type", Text, nullable=False),
-    Column("importance", Text, nullable=False),
-    Column("requires_citation", Boolean, nullable=False, server_default=true()),
-    Column("start_offset", Integer),
-    Column("end_offset", Integer),
-    _time(),
-    _one_of("claim_type", ClaimType),
-    _one_of("importance", Importance),
-    UniqueConstraint("run_id", "key"),
+    *(
+        _id(),
+        _workspace(),
+        _child_of("sessions", "session_id"),
+        _child_of("runs", "run_id"),
+        Column("key", Text, nullable=False),
+        Column("position", Integer, nullable=False),
+        Column("claim_text", Text, nullable=False),
+        Column("claim_type", Text, nullable=False),
+        Column("importance", Text, nullable=False),
+        Column("requires_citation", Boolean, nullable=False, server_default=true()),
+        Column("start_offset", Integer),
+        Column("end_offset", Integer),
+        _time(),
+        _one_of("claim_type", ClaimType),
+        _one_of("importance", Importance),
+        UniqueConstraint("run_id", "key"),
+    ),
 )
 
 evidence_ledger = Table(
     "evidence_ledger",
     METADATA,
-    _id(),
-    _workspace(),
-    _child_of("sessions", "session_id"),
-    _child_of("claims", "claim_id", index=False),
-    _child_of("runs", "run_id"),
-    Column("verdict", Text, nullable=False, index=True),
-    Column("confidence_score", Float),
-    Column("evidence_snippet", Text),
-    Column("source_document", Text),  # JSON
-    Column("notes", Text),
-    _time(),
-    _one_of("verdict", Verdict),
-    CheckConstraint("confidence_score >= 0 AND confidence_score <= 1", name="confidence_score"),
-    UniqueConstraint("claim_id", "session_id"),
+    *(
+        _id(),
+        _workspace(),
+        _child_of("sessions", "session_id"),
+        _child_of("claims", "claim_id", index=False),
+        _child_of("runs", "run_id"),
+        Column("verdict", Text, nullable=False, index=True),
+        Column("confidence_score", Float),
+        Column("evidence_snippet", Text),
+        Column("source_document", Text),  # JSON
+        Column("notes", Text),
+        _time(),
+        _one_of("verdict", Verdict),
+        CheckConstraint("confidence_score >= 0 AND confidence_score <= 1", name="confidence_score"),
+        UniqueConstraint("claim_id", "session_id"),
+    ),
 )
 
 evidence_chunks = Table(
     "evidence_chunks",
     METADATA,
-    _workspace(),
-    Column(
-        "entry_id",
-        _KEY,
-        ForeignKey("evidence_ledger.id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
-    Column("position", Integer, primary_key=True),
-    Column("chunk_hash", Text, nullable=False),
-    # Null once the document is deleted: then the citation does not resolve any more.
-    Column(
-        "chunk_number",
-        _NUMBER,
-        ForeignKey("document_chunks.number", ondelete="SET NULL"),
-        index=True,
+    *(
+        _workspace(),
+        Column(
+            "entry_id",
+            _KEY,
+            ForeignKey("evidence_ledger.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
+        Column("position", Integer, primary_key=True),
+        Column("chunk_hash", Text, nullable=False),
+        # Null once the document is deleted: then the citation does not resolve any more.
+        Column(
+            "chunk_number",
+            _NUMBER,
+            ForeignKey("document_chunks.number", ondelete="SET NULL"),
+            index=True,
+        ),
     ),
 )
 
@@ -267,54 +283,60 @@ human_decisions = Table(
     "human_decisions",
     METADATA,
     # The order in which decisions were made.
-    Column("number", _NUMBER, primary_key=True, autoincrement=True),
-    _workspace(),
-    _child_of("sessions", "session_id"),
-    _child_of("runs", "run_id"),
-    Column("claim_id", _KEY, ForeignKey("claims.id", ondelete="CASCADE"), index=True),
-    Column("field", Text, nullable=False),
-    Column("from_value", Text, nullable=False),
-    Column("to_value", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("decided_by", Text, nullable=False),
-    _time("decided_at"),
-    _one_of("field", DECIDED_FIELDS),
-    CheckConstraint("(claim_id IS NULL) = (field = 'approval')", name="claim"),
+    *(
+        Column("number", _NUMBER, primary_key=True, autoincrement=True),
+        _workspace(),
+        _child_of("sessions", "session_id"),
+        _child_of("runs", "run_id"),
+        Column("claim_id", _KEY, ForeignKey("claims.id", ondelete="CASCADE"), index=True),
+        Column("field", Text, nullable=False),
+        Column("from_value", Text, nullable=False),
+        Column("to_value", Text, nullable=False),
+        Column("reason", Text, nullable=False),
+        Column("decided_by", Text, nullable=False),
+        _time("decided_at"),
+        _one_of("field", DECIDED_FIELDS),
+        CheckConstraint("(claim_id IS NULL) = (field = 'approval')", name="claim"),
+    ),
     sqlite_autoincrement=True,
 )
 
 exports = Table(
     "exports",
     METADATA,
-    _id(),
-    _workspace(),
-    _child_of("runs", "run_id"),
-    Column("format", Text, nullable=False),
-    Column("content", LargeBinary),
-    Column("expires_ms", BigInteger, nullable=False),
-    _time(),
-    CheckConstraint("format IN ('markdown', 'json', 'pdf', 'html')", name="format"),
+    *(
+        _id(),
+        _workspace(),
+        _child_of("runs", "run_id"),
+        Column("format", Text, nullable=False),
+        Column("content", LargeBinary),
+        Column("expires_ms", BigInteger, nullable=False),
+        _time(),
+        CheckConstraint("format IN ('markdown', 'json', 'pdf', 'html')", name="format"),
+    ),
 )
 
 jobs = Table(
     "jobs",
     METADATA,
-    _id(),
-    _workspace(),
-    Column("kind", Text, nullable=False),
-    Column("subject_id", _KEY, nullable=False, index=True),
-    Column("status", Text, nullable=False),
-    Column("attempts", Integer, nullable=False, server_default="0"),
-    Column("due_ms", BigInteger, nullable=False),
-    Column("lease", Text),
-    Column("lease_until_ms", BigInteger),
-    Column("error", Text),  # JSON
-    _time(),
-    _time("finished_at", nullable=True),
-    _one_of("kind", JOB_KINDS),
-    _one_of("status", JOB_STATES),
-    CheckConstraint("(status = 'running') = (lease IS NOT NULL)", name="lease"),
-    Index("idx_jobs_next", "status", "due_ms"),
+    *(
+        _id(),
+        _workspace(),
+        Column("kind", Text, nullable=False),
+        Column("subject_id", _KEY, nullable=False, index=True),
+        Column("status", Text, nullable=False),
+        Column("attempts", Integer, nullable=False, server_default="0"),
+        Column("due_ms", BigInteger, nullable=False),
+        Column("lease", Text),
+        Column("lease_until_ms", BigInteger),
+        Column("error", Text),  # JSON
+        _time(),
+        _time("finished_at", nullable=True),
+        _one_of("kind", JOB_KINDS),
+        _one_of("status", JOB_STATES),
+        CheckConstraint("(status = 'running') = (lease IS NOT NULL)", name="lease"),
+        Index("idx_jobs_next", "status", "due_ms"),
+    ),
 )
 
 settings = Table(

@@ -76,7 +76,7 @@ def build_application(
         json_limits = settings.request_limits.json
         on_ledgers = LedgerHandlers(ledgers, json_limits, limiter, slots)
     counters = RequestCounters()
-    handlers = Handlers(use_cases, settings, limiter, slots, on_ledgers, counters)
+    handlers = Handlers(use_cases, settings, limiter, slots, ledgers=on_ledgers, counters=counters)
     routes = handlers.routes()
     openapi = cache(lambda: msgspec.json.encode(openapi_document(routes, settings.max_deadline_ms)))
     app = Litestar(

@@ -18,8 +18,8 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 from litestar.response import File, Stream
 
 from affidavit.app.ledger_service import (
+    Actor,
     ApprovalV1,
-    Caller,
     ClaimChangeV1,
     ExportRequestV1,
     HoldV1,
@@ -289,7 +289,7 @@ class LedgerHandlers:
     ) -> Response[bytes]:
         """Seal the ledger and what people decided in an evidence bundle."""
 
-        def sealed(caller: Caller) -> bytes:
+        def sealed(caller: Actor) -> bytes:
             with self.use_cases.bundle(caller, session_id) as path:
                 return path.read_bytes()
 
@@ -333,9 +333,9 @@ class LedgerHandlers:
         return await run_sync(work, *args, limiter=self.limiter)
 
 
-def _caller(request: Request[Any, Any, Any]) -> Caller:
+def _caller(request: Request[Any, Any, Any]) -> Actor:
     caller = request_state(request).caller
-    return Caller(caller.workspace, caller.shown_name)
+    return Actor(caller.workspace, caller.shown_name)
 
 
 def _json(value: Any) -> EncodedJson[Any]:
