@@ -56,6 +56,15 @@ ChunkHash = Annotated[
         schema_extra={"pattern": "^[0-9A-Fa-f]{8,64}$"}, examples=[Example(value="b8b859ac")]
     ),
 ]
+FileName = Annotated[
+    str,
+    # As above; the use case refuses everything that cannot be printed.
+    QueryParameter(
+        name="filename",
+        description="The name of the document, with its ending.",
+        schema_extra={"pattern": "^[0-9A-Za-z][0-9A-Za-z._-]*$", "maxLength": 200},
+    ),
+]
 After = Annotated[
     str | None,
     QueryParameter(name="after", required=False, description="`next` of the page before."),
@@ -97,7 +106,7 @@ class LedgerHandlers:
     async def upload_document(
         self,
         request: Request[Any, Any, Any],
-        filename: Annotated[str, QueryParameter(name="filename", description="With its ending.")],
+        filename: FileName,
     ) -> EncodedJson[DocumentV1]:
         """Upload a document: its bytes as the body. It is read later; its status says when."""
         # A page of another origin could send any other type without asking first.

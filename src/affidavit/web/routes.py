@@ -116,6 +116,7 @@ def _ledger_route(
 _NONE: Final = store.ITEM_UNKNOWN
 _DOCUMENT: Final = "documents/{document_id}"
 _SESSION: Final = "sessions/{session_id}"
+_LEDGER: Final = (_NONE, store.SESSION_NOT_DONE, service.BAD_REQUEST)
 
 LEDGER_ROUTES: Final = (
     _ledger_route(
@@ -158,10 +159,8 @@ LEDGER_ROUTES: Final = (
         _NONE,
         media_type="text/event-stream",
     ),
-    _ledger_route("GET", f"{_SESSION}/ledger", "get_ledger", _NONE, store.SESSION_NOT_DONE),
-    _ledger_route(
-        "GET", f"{_SESSION}/ledger/sealed", "sealed_ledger", _NONE, store.SESSION_NOT_DONE
-    ),
+    _ledger_route("GET", f"{_SESSION}/ledger", "get_ledger", *_LEDGER),
+    _ledger_route("GET", f"{_SESSION}/ledger/sealed", "sealed_ledger", *_LEDGER),
     _ledger_route(
         "PATCH",
         f"{_SESSION}/claims/{{claim_id}}",
