@@ -69,6 +69,13 @@ class RunV1(Struct, frozen=True, kw_only=True):
     finished_at: Moment | None
 
 
+class ProgressEventV1(Struct, frozen=True):
+    """A server-sent event. `data` is the JSON of a run."""
+
+    event: Literal["progress"]
+    data: str
+
+
 class SessionV1(Struct, frozen=True, kw_only=True):
     """A question and an answer, and their checks, the newest first."""
 

@@ -35,7 +35,7 @@ from affidavit.app.ledger_views import (
     DocumentV1,
     ExportV1,
     LedgerResponseV1,
-    RunV1,
+    ProgressEventV1,
     SessionListV1,
     SessionV1,
 )
@@ -88,7 +88,7 @@ class NothingV1(msgspec.Struct, frozen=True):
 
 
 class ProgressStream(Stream, Generic[Result]):
-    """Server-sent events whose data is the JSON of a model."""
+    """Server-sent events of a kind."""
 
     def __init__(self, events: AsyncIterator[bytes]) -> None:
         super().__init__(events, media_type="text/event-stream")
@@ -210,7 +210,7 @@ class LedgerHandlers:
 
     async def session_progress(
         self, request: Request[Any, Any, Any], session_id: Id
-    ) -> ProgressStream[RunV1]:
+    ) -> ProgressStream[ProgressEventV1]:
         """Stream the newest run as server-sent events, until it is done or has failed."""
         found = await self._run(request, self.use_cases.session, session_id)
 
