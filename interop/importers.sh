@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tools whose files we import write them again, each in its own environment and without a model.
 # Then the tests read these files. `interop/importers.sh --keep` copies the files into the
-# repository. promptfoo comes from npm; without npm, its files in the repository are used.
+# repository. promptfoo comes from npm; if npm cannot install it, the files of the repository are used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -42,17 +42,34 @@ write() {
 write "$home" ragas deepeval inspect openinference gen_ai langfuse ragchecker
 write "$home-more" langsmith braintrust trulens mlflow haystack llamaindex huggingface
 
-if command -v npm >/dev/null; then
-  echo "promptfoo ..."
-  npm=$home/npm
-  if ! cmp -s requirements/importers-npm/package-lock.json "$npm/.ready"; then
-    mkdir -p "$npm"
-    cp requirements/importers-npm/package*.json "$npm"
-    # Package scripts are not needed, so they are not run. `npm ci` would require packages for other
-    # systems in the lock file, which not every registry has.
-    (cd "$npm" && nice npm install --no-save --ignore-scripts --no-audit --no-fund --silent)
-    cp requirements/importers-npm/package-lock.json "$npm/.ready"
-  fi
+# Install promptfoo without its optional packages, of which only the database for this system is
+# needed: the others are for other systems or hundreds of megabytes (browsers, model runtimes).
+npm=$home/npm
+install_promptfoo() {
+  local native
+  cmp -s requirements/importers-npm/package-lock.json "$npm/.ready" && return
+  mkdir -p "$npm"
+  cp requirements/importers-npm/package*.json "$npm"
+  # Package scripts are not needed, so they are not run. `npm ci` would require packages for other
+  # systems in the lock file, which not every registry has.
+  (
+    cd "$npm"
+    set -- nice timeout 900 npm install --no-save --omit=optional --ignore-scripts --no-audit \
+      --no-fund --silent
+    "$@" &&
+      native=$(node -p "const name = '@libsql/' + require('@neon-rs/load').currentTarget();
+        const libsql = JSON.parse(fs.readFileSync('node_modules/libsql/package.json'));
+        name + '@' + libsql.optionalDependencies[name]") &&
+      "$@" "$native"
+  ) && cp requirements/importers-npm/package-lock.json "$npm/.ready"
+}
+echo "promptfoo ..."
+if ! command -v npm >/dev/null; then
+  without="there is no npm here"
+elif ! install_promptfoo; then
+  without="npm did not install it within 15 minutes"
+fi
+if [ -z "${without:-}" ]; then
   "$home/bin/python" interop/importers_write.py promptfoo_config "$folder/promptfoo"
   # One assertion is meant to fail; promptfoo then exits with 100.
   (cd "$folder/promptfoo" && PROMPTFOO_DISABLE_TELEMETRY=1 PROMPTFOO_DISABLE_UPDATE=1 \
@@ -63,7 +80,7 @@ if command -v npm >/dev/null; then
   cp "$folder"/promptfoo/promptfoo.json "$folder"/promptfoo/promptfoo.jsonl "$folder/files"
   "$home/bin/python" interop/importers_write.py scrub "$folder/files"
 else
-  echo "promptfoo: there is no npm here, its files are not written anew"
+  echo "promptfoo: $without, so its files are not written anew"
   cp "$kept"/promptfoo.* "$folder/files"
 fi
 

@@ -2,12 +2,12 @@
 
 import datetime
 import ssl
+from http.server import HTTPServer
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.faulty_server import Faulty
 
 
 def certificate_for(folder: Path, host: str) -> tuple[Path, Path]:
@@ -35,7 +35,7 @@ def certificate_for(folder: Path, host: str) -> tuple[Path, Path]:
     return folder / "c.pem", folder / "k.pem"
 
 
-def secure(server: Faulty, certificate: Path, key: Path) -> None:
+def secure(server: HTTPServer, certificate: Path, key: Path) -> None:
     """Let a server speak TLS with this certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)

@@ -233,11 +233,14 @@ STEPS: tuple[Step, ...] = (
 
 def run(step: Step) -> Outcome:
     """Run a step and keep its output."""
-    program = Path(sys.executable).with_name(step.command[0])
+    programs = Path(sys.executable).parent
+    # Steps start programs by name, too: `python agent.py` is the one that has Affidavit.
+    path = os.pathsep.join((str(programs), os.environ.get("PATH", os.defpath)))
     started = time.perf_counter()
     done = subprocess.run(
-        [program, *step.command[1:]],
+        [programs / step.command[0], *step.command[1:]],
         cwd=ROOT,
+        env={**os.environ, "PATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

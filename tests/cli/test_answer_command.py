@@ -197,6 +197,7 @@ def test_a_time_stamp_of_a_real_authority(
     assert refused.exit_code == 1  # The receipt is not tampered with.
     assert "AF346" in refused.stdout
     assert "tampered" not in refused.stdout.lower()
+    assert "the signature holds, but its time stamp cannot be trusted" in refused.stdout
     unchecked = run("verify", str(path), "--project", str(project), *later)
     assert unchecked.exit_code == 0
     assert "NOT VALIDATED" in unchecked.stdout
@@ -215,6 +216,10 @@ def test_a_receipt_is_stamped_later_with_a_chain_of_certificates(
         stamped = run("receipt", "stamp", str(path), "--authority", url)
     assert (stamped.exit_code, stamped.stderr) == (0, "")
     assert path.read_bytes() == before
+    # The first token proves the earliest time, and it cannot be had again.
+    first = token.read_bytes()
+    again = run("receipt", "stamp", str(path), "--authority", "http://127.0.0.1:1")
+    assert (again.exit_code, again.stderr[:5], token.read_bytes()) == (2, "AF529", first)
     at = (authority.now + timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
     verify = ("verify", str(path), "--project", str(project), "--at", at, "--require-timestamp")
     trusted = ("--tsa-roots", str(authority.folder / "root.pem"))
@@ -382,6 +387,7 @@ ASSERTIONS = {
     "no value": ("price exists", 0, "exists holds"),
     "a list": ("price in [8.5, 9]", 0, "holds"),
     "no such path": ("cost < 1", 3, "cannot be evaluated"),
+    "a sign in a quoted text": ('items.0.name != "a = b"', 0, 'ne "a = b" holds'),
 }
 
 
@@ -454,6 +460,31 @@ def test_lines_that_assert_nothing_are_refused(project: Path) -> None:
         assert (result.exit_code, result.stderr[:5]) == (2, "AF001")
     late = run(*arguments, "a = 1", "--deadline-ms", "0")
     assert (late.exit_code, late.stderr[:5]) == (2, "AF355")
+    assert receipts(project) == []
+
+
+MISTYPED = {
+    "not equal as in JavaScript": "price !== 8.5",
+    "equal as in JavaScript": "price === 8.5",
+    "signs the other way round": "price =< 10",
+    "an arrow": "price => 10",
+    "not equal as in SQL": "price <> 8.5",
+    "two signs": "price != < 9",
+    "a name and a sign": "price eq == 8.5",
+    "two assertions": "price != 9 and items.0.name = tea",
+    "a quote that is not closed": 'items.0.name != "tea',
+    "a list that is not closed": "price != [8.5",
+    "an object that is no JSON": "price != {a}",
+}
+
+
+@pytest.mark.parametrize("text", MISTYPED.values(), ids=MISTYPED.keys())
+def test_a_mistyped_operator_is_not_part_of_a_text(project: Path, text: str) -> None:
+    data = project / "data.json"
+    data.write_text('{"price": 8.5, "items": [{"name": "green tea"}]}')
+    result = run("answer", "--file", str(data), text, "--project", str(project))
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF389")
+    assert "in double quotes" in result.stderr
     assert receipts(project) == []
 
 

@@ -346,9 +346,19 @@ def test_sessions_are_listed_shown_opened_and_deleted(tmp_path: Path) -> None:
 def test_a_ledger_that_was_changed_is_refused(tmp_path: Path) -> None:
     session = json.loads(check(tmp_path, "--json").stdout)["session_id"]
     file = tmp_path / ".affidavit" / "sessions" / f"{session}.json"
-    file.write_bytes(file.read_bytes().replace(b"no_ship", b"ship"))
-    shown = run("sessions", "show", session, "--project", str(tmp_path))
-    assert (shown.exit_code, shown.stderr[:5]) == (4, "AF279")
+    original = file.read_bytes()
+    ledger = json.loads(original)
+    note = ledger["entries"][0]["notes"]
+    changes = {
+        original.replace(b"no_ship", b"ship"): "its verdicts, figures or decision do not follow",
+        original.replace(json.dumps(note).encode(), b'"All is well."'): "its id is of another text",
+        original.replace(ledger["ledger_id"].encode(), b"led_" + b"0" * 16): "its id is of another",
+    }
+    for changed, problem in changes.items():
+        assert changed != original
+        file.write_bytes(changed)
+        shown = run("sessions", "show", session, "--project", str(tmp_path))
+        assert (shown.exit_code, shown.stderr[:5], problem in shown.stderr) == (4, "AF279", True)
     damaged = tmp_path / ".affidavit" / "sessions" / "ses_0000000000000000.json"
     damaged.write_bytes(b"")
     listed = run("sessions", "list", "--project", str(tmp_path))

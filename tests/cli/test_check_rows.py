@@ -1,6 +1,7 @@
 """`affidavit check` of rows with inline contexts: a ledger per row, and one summary."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,44 @@ def test_a_row_without_contexts_says_how_to_name_them() -> None:
     assert made["answers"][0]["error"].startswith("AF246")
     assert "--map contexts=NAME" in made["answers"][0]["error"]
     assert checked(file, "--map", "contexts=found")[0] == 0
+
+
+ROW = {"question": "Leave?", "answer": WRONG, "contexts": [POLICY]}
+DOCUMENTS: dict[str, Any] = {
+    "a list": [ROW],
+    "rows within an object": {"thresholds": {"faithfulness": 0.8}, "test_cases": [ROW]},
+    "a run of DeepEval": {
+        "testCases": [{"input": "q", "actualOutput": WRONG, "retrievalContext": [POLICY]}]
+    },
+}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS.keys())
+def test_a_json_document_of_rows_needs_no_sources(document: object) -> None:
+    Path("rows.json").write_text(json.dumps(document))
+    code, made = checked("rows.json")
+    assert (code, made["summary"]["contradicted"]) == (1, 1)
+
+
+def test_an_answer_in_json_is_checked_against_documents() -> None:
+    Path("policy.md").write_text(POLICY)
+    Path("answer.json").write_text(json.dumps([WRONG]))
+    told = run("check", "answer.json", "--sources", "policy.md", *AT, "--json")
+    assert json.loads(told.stdout)["summary"]["by_verdict"]["contradicted"] == 1
+
+
+def test_rows_need_neither_an_id_nor_a_question() -> None:
+    code, made = checked(lines(Path("rows.jsonl"), [{"answer": WRONG, "contexts": [POLICY]}]))
+    assert (code, made["answers"][0]["id"][:2]) == (1, "a_")
+
+
+def test_the_columns_to_map_are_named() -> None:
+    rows = [{"userAsks": "Leave?", "botReply": WRONG, "chunksFound": [POLICY]}]
+    file = lines(Path("rows.jsonl"), rows)
+    told = run("check", file)
+    (option,) = re.findall(r"map its columns: (.*?);", told.stderr)
+    assert (told.exit_code, told.stderr[:5]) == (2, "AF420")
+    assert checked(file, *option.split())[0] == 1
 
 
 @pytest.mark.parametrize(

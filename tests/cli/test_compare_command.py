@@ -56,6 +56,11 @@ OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"inputs": {"golden": {"digest": ["b"]}}},
         "the gold set is another one, so items may ask for something else",
     ),
+    "answers in the file of the gold items": (
+        {"inputs": {"gold": {"digest": "a"}, "trace": {"digest": "a"}}},
+        {"inputs": {"gold": {"digest": "b"}, "trace": {"digest": "b"}}},
+        "gold items are in the files of their answers, so it is open whether they changed",
+    ),
     "another k": (
         {"settings": {"k": 5, "refusal": "no"}},
         {"settings": {"k": 9, "refusal": "no", "new": 1}},

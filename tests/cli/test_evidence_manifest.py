@@ -1,5 +1,6 @@
 """The manifest of a bundle: bound by its digest, recomputed where possible, packs run again."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -258,6 +259,26 @@ def test_a_bundle_of_an_earlier_version_is_never_called_tampered(
     assert (wire["exit"], "was not recorded" in str(wire["not_covered"])) == (Exit.YES, True)
 
 
+def test_a_bundle_that_was_compressed_again_is_not_called_tampered(place: Path) -> None:
+    Path("new.tar.gz").write_bytes(sealed([EventDraft("x", AT, {"a": 1})]))
+    tar = gzip.decompress(Path("new.tar.gz").read_bytes())
+    # As `gunzip` and `gzip` do it.
+    Path("again.tar.gz").write_bytes(gzip.compress(tar))
+    wire = verifying(bundle="again.tar.gz")
+    assert (wire["exit"], wire["error"]["code"]) == (Exit.UNKNOWN, "AF530")
+    assert [step["status"] for step in wire["steps"][:5]] == ["passed"] * 5
+    # What is wrong with its content is still found.
+    Path("again.tar.gz").write_bytes(gzip.compress(tar.replace(b'"a":1', b'"a":2')))
+    assert verifying(bundle="again.tar.gz")["exit"] == Exit.TAMPERED
+
+
+def test_a_bundle_of_an_unknown_version_is_not_called_wrong(place: Path) -> None:
+    Path("new.tar.gz").write_bytes(sealed([EventDraft("x", AT, {"a": 1})]))
+    rewrite(lambda manifest: manifest.update(schema_version=2), "new.tar.gz")
+    wire = verifying(bundle="new.tar.gz")
+    assert (wire["exit"], wire["error"]["code"]) == (Exit.UNKNOWN, "AF621")
+
+
 def test_events_of_two_producers_contradict_a_manifest_of_one(place: Path) -> None:
     writer, other = (EventWriter(RunIdentity("r", "urn:a:b", name, "1")) for name in "ab")
     events = [json.loads(writer.append(EventDraft("x", AT, number))) for number in range(4)]
@@ -314,9 +335,14 @@ def test_a_manifest_in_a_proof_proves_the_rest(place: Path) -> None:
     checking("--manifest-digest", "x", exit=2)
     Path("proof.json").write_text(json.dumps({**proof, "tree_size": 18}))
     checking(*trusted, exit=4)
+    other = {**proof, "manifest_digest": "sha256:" + "0" * 64}
+    Path("proof.json").write_text(json.dumps(other))
+    assert "it states the digest sha256:0000" in checking(*trusted, exit=4).stderr
     manifest = {key: value for key, value in proof["manifest"].items() if key != "x-affidavit"}
-    Path("proof.json").write_text(json.dumps({**proof, "manifest": manifest}))
-    checking("--manifest-digest", digest_of(jcs(manifest)), exit=4)
+    digest = digest_of(jcs(manifest))
+    changed = {**proof, "manifest": manifest, "manifest_digest": digest}
+    Path("proof.json").write_text(json.dumps(changed))
+    checking("--manifest-digest", digest, exit=4)
 
 
 def test_a_proof_of_an_earlier_version_still_holds(place: Path) -> None:

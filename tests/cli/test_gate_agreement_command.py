@@ -118,6 +118,22 @@ def test_two_files_of_labels(tmp_path: Path) -> None:
     assert (ended, report["warnings"]) == (0, ["questions that only one agent labelled: 1"])
 
 
+def test_a_check_in_the_labels_of_one_agent_counts(tmp_path: Path) -> None:
+    scholar = [{"qid": pair["qid"], **pair["scholar"]} for pair in pairs(GOOD)]
+    flagged = [*scholar[:-1], {**scholar[-1], "flags": {"provenance_violation": True}}]
+    one, two = lines(tmp_path / "s.jsonl", flagged), lines(tmp_path / "a.jsonl", scholar)
+    ended, report = report_of("agreement", "--scholar", one, "--auditor", two)
+    assert (ended, report["counts"]["pairs"]) == (1, 20)
+    assert report["reasons"] == ["overruled is 1 (1 of 20), but overruled<=0 is asked"]
+
+
+def test_a_misspelt_check_is_refused(tmp_path: Path) -> None:
+    given = [{**pair, "flags": {"provenance_violatoin": True}} for pair in pairs(GOOD)]
+    result = run("gate", "agreement", "--pairs", lines(tmp_path / "p.jsonl", given))
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF412")
+    assert "provenance_violatoin" in result.stderr
+
+
 def test_the_last_pair_of_a_question_counts(tmp_path: Path) -> None:
     given = [*pairs("VR"), *pairs(GOOD)]
     ended, report = report_of("agreement", "--pairs", lines(tmp_path / "p.jsonl", given))

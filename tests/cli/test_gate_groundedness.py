@@ -14,6 +14,10 @@ from tests.cli.gate_files import lines, report_of
 from tests.cli.running import REAL, command_line, environment, run
 from tests.repository import ROOT
 
+from affidavit.app.judges import DEFAULT_JUDGE, judge_for
+from affidavit.app.project import Project
+
+FILES = ROOT / "tests" / "importers" / "files"
 POLICY = "Employees are entitled to 25 days of annual leave. Requests need two weeks' notice."
 GUIDE = "Unused leave can be carried forward to the next year, up to 5 days."
 
@@ -51,7 +55,9 @@ def test_grounded_answers_ship_without_a_gold_set() -> None:
     assert report["metrics"]["groundedness"]["ci95"][0] < 1
     assert report["counts"]["judged_rows"] == 2
     assert "precision" not in report["metrics"]
-    assert report["settings"]["judge"].startswith("layered")
+    default = judge_for(DEFAULT_JUDGE, Project(Path())).identity
+    assert report["settings"]["judge"] == f"{default.name} {default.version}"
+    assert report["settings"]["judge_digest"] == default.digest
 
 
 def test_a_changed_number_does_not_ship_and_is_shown_with_its_passage() -> None:
@@ -135,7 +141,38 @@ LACKING = {
 def test_the_message_says_what_a_file_lacks(given: dict[str, Any], said: str) -> None:
     code, report = gate([given])
     assert code == 3
-    assert any(said in reason for reason in report["reasons"]), report["reasons"]
+    assert said in report["reasons"][0], report["reasons"]
+    assert [gate["metric"] for gate in report["gates"]] == ["groundedness", "contradicted"]
+
+
+def test_a_file_without_rows_says_so() -> None:
+    Path("none.csv").write_text("question,answer,contexts\n")
+    _, report = report_of("rag", "none.csv")
+    assert report["reasons"][1] == "none.csv has no rows"
+
+
+FILES_LACKING = {
+    "right answers alone": ("langsmith_examples.jsonl", "right answers and no answers to judge"),
+    "a table that never has contexts": ("trulens.csv", "export the events, which have them"),
+    "spans without texts": ("gen_ai.jsonl", "record the documents of its retriever"),
+}
+
+
+@pytest.mark.parametrize(("name", "said"), FILES_LACKING.values(), ids=FILES_LACKING.keys())
+def test_the_message_fits_the_tool(name: str, said: str) -> None:
+    code, report = report_of("rag", str(FILES / name))
+    assert (code, report["decision"]) == (3, "inconclusive")
+    assert said in report["reasons"][0]
+    assert not any("have no trace" in each or "--map" in each for each in report["reasons"])
+
+
+def test_the_option_that_the_message_names_helps() -> None:
+    gold, runs = (str(FILES / f"langsmith{name}.jsonl") for name in ("_examples", "_runs"))
+    _, report = report_of("rag", gold)
+    assert f"--gold {gold} --trace FILE" in report["reasons"][0]
+    code, report = report_of("rag", "--gold", gold, "--trace", runs, "--judge", "lexical")
+    assert (code, report["counts"]["gold"], report["counts"]["missing"]) == (1, 4, 0)
+    assert report["metrics"]["groundedness"]["denominator"] == 3
 
 
 def test_a_column_of_contexts_can_be_named() -> None:
@@ -157,6 +194,18 @@ def test_our_own_traces_may_have_contexts() -> None:
     gold = lines(Path("gold.jsonl"), [{"qid": "q1", "answerable": True}])
     code, report = report_of("rag", "--gold", gold, "--trace", lines(Path("t.jsonl"), [trace]))
     assert (code, report["metrics"]["contradicted"]["value"]) == (1, 1)
+
+
+def test_citations_of_contexts_without_a_text_are_not_measured() -> None:
+    trace = {
+        "qid": "q1",
+        "answer_json": {"claim": GROUNDED["response"], "citations": ["p#2"]},
+        "retrieved_ids": ["p#1", "p#2", "p#3"],
+        "contexts": [POLICY],
+    }
+    code, report = gate([trace])
+    assert (code, report["metrics"]["groundedness"]["value"]) == (0, 1)
+    assert report["metrics"]["citation_precision"]["value"] is None
 
 
 def test_citations_by_marks_and_by_a_list() -> None:
@@ -325,7 +374,6 @@ def _stored(store: Path) -> int:
         return 0
 
 
-FILES = ROOT / "tests" / "importers" / "files"
 TOOLS = {
     "DeepEval": "deepeval_cases.csv",
     "Inspect": "inspect.eval",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.running import run
@@ -205,6 +206,47 @@ NO_CHECKPOINT = {
     "a file that does not exist": (*LOG_KEY, "--since", "missing"),
     "no key of a log": ("--since", "kept"),
 }
+
+
+BAD_FILES = {
+    "empty": (b"", "AF720: {}: "),
+    "a binary": (bytes(range(128, 256)) * 9, "AF720: {}: "),
+    "cut": (None, "AF720: {}: "),
+    "another document": (b'{"payload": 1}', "AF720: {}: "),
+    "a folder": (..., "AF012: {}: "),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_file_that_is_no_checkpoint_and_no_proof(grown: Path, content: Any, said: str) -> None:
+    """What the user names has to count, so it is refused in one line that names the file."""
+    run("log", "append", "log", "3.json", "--key", "alice.pem", "--since", "kept")
+    run("log", "prove", "log", "--since", "kept", *LOG_KEY, "-o", "continues")
+    for name, whole in (("bad.checkpoint", "kept"), ("bad.proof", "continues")):
+        if content is ...:
+            Path(name).mkdir()
+        else:
+            text = Path(whole).read_bytes()
+            Path(name).write_bytes(text[: len(text) // 2] if content is None else content)
+    seen = ("--since", "bad.checkpoint")
+    for done in (
+        run("log", "prove", "log", *seen, *LOG_KEY),
+        run("log", "check", "log", *seen, *LOG_KEY),
+        run("log", "append", "log", "0.json", *seen, "--key", "alice.pem"),
+        run("verify", "3.json", *ABOUT, *seen),
+    ):
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
+        assert done.stderr.startswith(said.format("bad.checkpoint"))
+    done = run("verify", "3.json", *ABOUT, "--since", "kept", "--proof", "bad.proof")
+    assert done.exit_code == 2
+    assert "Not readable: bad.proof: " in done.stdout
+    assert run("verify", "3.json", *ABOUT, "--since", "kept").exit_code == 0
+
+
+def test_a_subject_that_cannot_be_read_is_named(log: Path) -> None:
+    Path("empty").write_bytes(b"")
+    done = run("verify", "0.json", "-k", "alice.pub", "--subject", "empty")
+    assert (done.exit_code, "Not readable: empty, line 1: " in done.stdout) == (2, True)
 
 
 @pytest.mark.parametrize("options", NO_CHECKPOINT.values(), ids=NO_CHECKPOINT.keys())

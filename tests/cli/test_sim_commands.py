@@ -120,6 +120,8 @@ case $AFFIDAVIT_TRIAL in
   6) i=0; while :; do head -c 900000 /dev/zero > $AFFIDAVIT_OUTPUT/$i; i=$((i+1)); done;;
   7) exit 9;;
   8) printf '{' > $AFFIDAVIT_OUTPUT/a.json; exit 0;;
+  9) cd $AFFIDAVIT_OUTPUT; i=0
+     while [ $i -lt 1500 ]; do mkdir d; cd -P d; i=$((i+1)); done; exit 0;;
   *) exit 0;;
 esac
 """
@@ -134,12 +136,12 @@ def test_whatever_a_target_does_costs_one_infra_error(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     report = tmp_path / "soak.json"
-    result = soak("-n", 9, "--target", f"sh {script}", "--report", report, "--max-output", 2)
+    result = soak("-n", 10, "--target", f"sh {script}", "--report", report, "--max-output", 2)
     assert result.exit_code == Exit.UNKNOWN, result.output
     found = read(report)["results"]
-    assert (found["passes"], found["failures"], found["infra_errors"]) == (2, 0, 7)
+    assert (found["passes"], found["failures"], found["infra_errors"]) == (2, 0, 8)
     assert found["infra_errors_by_kind"] == {
-        "invalid_output": 2,
+        "invalid_output": 3,
         "limit_exceeded": 2,
         "subprocess_failed": 3,
     }
@@ -273,6 +275,72 @@ def test_a_soak_is_sealed_linted_and_drawn(tmp_path: Path) -> None:
     # Every run prints another seed, so that is not what sets the failing one apart.
     assert (divergence["index"], divergence["type"]) == (first, "affidavit.process.exited")
     assert (divergence["event"], divergence["places"]) == (2, ["/data/code"])
+
+
+DAYS = """[
+  {"id": "days", "tool": "soak.output", "args": {"of": "leave"},
+   "expect": {"path": "days", "op": "eq", "value": 25}},
+  {"id": "kind", "tool": "soak.output", "required": false,
+   "expect": {"path": "of", "op": "eq", "value": "pay"}}
+]"""
+ANSWERS = 'sh -c \'echo {\\"of\\": \\"leave\\", \\"days\\": $((25 + ({seed} % 5 == 0)))}\''
+
+
+def test_checks_of_each_run(tmp_path: Path) -> None:
+    """The checks of answer-eval, over the events of a run instead of tools."""
+    checks, report = tmp_path / "checks.json", tmp_path / "soak.json"
+    checks.write_text(DAYS)
+    options = ("-n", 8, "--trial-checks", checks)
+    result = soak(*options, "--target", ANSWERS, "--report", report)
+    assert result.exit_code == Exit.NO
+    found = read(report)
+    assert [each["index"] for each in found["runs"] if each["status"] == "fail"] == failing(8)
+    # A check that is not required is reported, and decides nothing.
+    counted = {"check:days": len(failing(8)), "check:kind": 8}
+    assert found["results"]["violations_by_rule"] == counted
+    assert len(read(tmp_path / "soak.details.json")["plan"]["trial_checks"]) == 2
+    # The evidence alone decides: stored bundles are judged alike, also in processes.
+    again = tmp_path / "again.json"
+    soak(*options, "--target", tmp_path / "soak.bundles", "--report", again, "-j", 2)
+    stored = [each["status"] for each in read(again)["runs"]]
+    assert stored == [each["status"] for each in found["runs"]]
+    # Other checks are another soak.
+    journal = journal_of(tmp_path / "soak.details.json", 3)
+    (tmp_path / "soak.trials.jsonl").write_text(journal)
+    checks.write_text(DAYS.replace("25", "26"))
+    other = soak(*options, "--target", ANSWERS, "--report", report, "--resume")
+    assert (other.exit_code, "AF763" in other.stderr) == (Exit.INPUT, True)
+
+
+def test_a_check_without_its_event_was_not_made(tmp_path: Path) -> None:
+    (tmp_path / "checks.json").write_text(DAYS)
+    result = soak("-n", 1, "--target", "true", "--trial-checks", tmp_path / "checks.json")
+    assert result.exit_code == Exit.UNKNOWN
+    assert "the check days could not be made: no evidence: the run has no such" in result.stderr
+
+
+NO_CHECKS = {
+    "a question": '{"question": "How many days?"}',
+    "linked receipts": f'{{"checks": {DAYS}, "split": true}}',
+    "none that is required": '[{"id": "a", "tool": "x", "observe": true, "required": false}]',
+    "too many": json.dumps([{"id": f"c{n}", "tool": "x", "observe": True} for n in range(21)]),
+}
+
+
+@pytest.mark.parametrize("text", NO_CHECKS.values(), ids=NO_CHECKS.keys())
+def test_checks_that_no_run_could_satisfy(text: str, tmp_path: Path) -> None:
+    (tmp_path / "checks.json").write_text(text)
+    result = soak("--target", "true", "--trial-checks", tmp_path / "checks.json")
+    assert (result.exit_code, result.stderr.count("\n")) == (Exit.INPUT, 1)
+    assert "AF775: " in result.stderr
+
+
+def test_a_target_that_cannot_start_says_why(tmp_path: Path) -> None:
+    page = tmp_path / "soak.html"
+    target = "sh -c 'echo No module named agent >&2; exit 1'"
+    result = soak("-n", 3, "--target", target, "--html", page)
+    assert "No module named agent" in result.stdout
+    assert "No module named agent" in page.read_text("utf-8")
 
 
 REFUSED = {

@@ -194,6 +194,11 @@ OVERRULED: dict[str, tuple[str, dict[str, Any], bool]] = {
         True,
     ),
     "a flagged refusal": ("NN", {"flags": {"provenance_violation": True}}, True),
+    "a flag in the record of one agent": (
+        "VV",
+        {"auditor": {"label": "VALID", "flags": {"provenance_violation": True}}},
+        True,
+    ),
     "both reject it already": ("RR", {"flags": {"provenance_violation": True}}, False),
     "a difference is counted as one": ("VR", {"flags": {"provenance_violation": True}}, False),
     "a veto is not a check": ("AA", {}, False),

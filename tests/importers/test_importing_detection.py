@@ -76,7 +76,6 @@ NEAREST = {
         export(span("t", "a")),
         "langfuse, which also has langfuse.observation.type; or openinference",
     ),
-    "none": ({"foo": 1}, "none (looked for native: qid and answerable; promptfoo: "),
 }
 
 
@@ -87,10 +86,22 @@ def test_the_error_names_the_nearest_format(value: object, wanted: str, tmp_path
     assert f"nearest is {wanted}" in error.message
 
 
+def test_a_file_that_is_like_no_format_is_not_compared_with_each(tmp_path: Path) -> None:
+    assert refusal(tmp_path, json_bytes({"foo": 1})).message == "unknown import format: it has foo"
+
+
 MAPPINGS = {
     "likely names": ({"asked": "q", "reply": "a", "sources": []}, "question=asked"),
     "a name with a space": ({"User asks": "q", "the reply": "a"}, "--map answer='the reply'"),
     "contexts too": ({"asked": "q", "reply": "a", "sources": []}, "--map contexts=sources;"),
+    "a field within a column": (
+        {"metric_input": {"user_input": "q", "response": "a"}, "prompts": {}},
+        "--map question=metric_input.user_input --map answer=metric_input.response;",
+    ),
+    "the right answer is not the answer": (
+        {"ask": "q", "answer_gt": "a", "text_generated": "a", "doc_ids": [1], "doc_text": "c"},
+        "--map question=ask --map answer=text_generated;",
+    ),
     "nothing likely": ({"foo": 1}, "--map question=COLUMN --map answer=COLUMN;"),
 }
 
@@ -111,8 +122,8 @@ def test_the_option_that_the_error_names_helps(tmp_path: Path) -> None:
 
 def test_the_error_lists_the_fields_that_were_found(tmp_path: Path) -> None:
     many = {f"column {number}": 1 for number in range(14)}
-    assert "column 11 and 2 more; nearest" in refusal(tmp_path, json_bytes([many])).message
-    assert r"it has 'a\x1b'; nearest" in refusal(tmp_path, json_bytes({"a\x1b": 1})).message
+    assert "column 10, column 11 and 2 more" in refusal(tmp_path, json_bytes([many])).message
+    assert r"it has 'a\x1b'" in refusal(tmp_path, json_bytes({"a\x1b": 1})).message
 
 
 def test_the_first_known_row_decides(tmp_path: Path) -> None:

@@ -43,8 +43,9 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "xz that was cut": (lzma.compress(lines(GOOD))[:-9], "AF423"),
     "Zstandard that is damaged": (b"\x28\xb5\x2f\xfd" + b"x" * 30, "AF423"),
     "an Arrow stream that was cut": (b"\xff\xff\xff\xff\x08\x02\0\0x", "AF423"),
+    "a program": (b"\x7fELF\x02\x01\x01\0\0\0\0" + bytes(range(256)), "AF428"),
     "a PDF": (b"%PDF-1.7\n\xe2\xe3", "AF428"),
-    "nothing but zeros": (b"\0" * 100, "AF420"),
+    "nothing but zeros": (b"\0" * 100, "AF428"),
     "a number": (b"3", "AF420"),
     "a list of numbers": (b"[1, 2]", "AF420"),
     "an object without fields": (b"{}", "AF420"),
@@ -85,7 +86,22 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         "AF421 [0].retrieved_context_ids",
     ),
     "a passage that is nothing": (json_bytes([{**GOOD, "contexts": [{}]}]), "AF421 [0].contexts"),
-    "a passage that is a list": (json_bytes([{**GOOD, "contexts": [[]]}]), "AF421 [0].contexts"),
+    "a sentence of a passage that is null": (
+        json_bytes([{**GOOD, "contexts": [["a"], ["b", None]]}]),
+        "AF421 [0].contexts",
+    ),
+    "an object that is no passage": (
+        json_bytes([{**GOOD, "contexts": {"title": "a", "page": 3}}]),
+        "AF421 [0].contexts",
+    ),
+    "more texts than ids": (
+        json_bytes([{**GOOD, "contexts": {"documents": ["a", "b"], "ids": ["1"]}}]),
+        "AF421 [0].contexts",
+    ),
+    "an answer that is an object of something else": (
+        json_bytes([{**GOOD, "response": {"tokens": 3}}]),
+        "AF421 [0].response",
+    ),
     "an answer that is a flag": (json_bytes([{**GOOD, "response": True}]), "AF421 [0].response"),
     "an answer that is a list": (json_bytes([{**GOOD, "response": []}]), "AF421 [0].response"),
     "metrics that are a text": (

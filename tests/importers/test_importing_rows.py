@@ -48,7 +48,92 @@ RECORDED, FOUND = "trace.answer_json.citations_recorded", "trace.retrieved_ids"
 SUBSTR, RELEVANT = "gold.gold_claim_substr", "gold.gold_citations"
 A, B = chunk_id_from_text("a"), chunk_id_from_text("b")
 
+HELD = {"question": "q", "answer": "x"}
+MESSAGES = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "five"}]
 ROWS: dict[str, tuple[object, str, object]] = {
+    "passages by their ids": ({**HELD, "contexts": {"p1": "a", "p2": "b"}}, FOUND, ("p1", "p2")),
+    "what a vector store returns": (
+        {**HELD, "contexts": {"ids": [["p1", "p2"]], "documents": [["a", "b"]], "distances": [[]]}},
+        FOUND,
+        ("p1", "p2"),
+    ),
+    "lists of a table in an object": (
+        {**HELD, "context": {"title": ["t", "u"], "sentences": [["a"], ["b"]]}},
+        FOUND,
+        (A, B),
+    ),
+    "a passage alone": ({**HELD, "contexts": {"text": "a", "score": 1}}, FOUND, (A,)),
+    "the passages of a batch of one": ({**HELD, "contexts": [["a", "b"]]}, FOUND, (A, B)),
+    "a passage of sentences": (
+        {**HELD, "contexts": [["t", ["a", "b"]], ["a"]]},
+        FOUND,
+        (chunk_id_from_text("t\na\nb"), A),
+    ),
+    "passages in columns of their own": (
+        {**HELD, "Context 10": "b", "Context 2": "a", "Context 11": None},
+        FOUND,
+        (A, B),
+    ),
+    "a column for all passages comes before those": (
+        {**HELD, "contexts": ["a"], "context_1": "b"},
+        FOUND,
+        (A,),
+    ),
+    "an answer in an object": ({"question": "q", "answer": {"text": "five"}}, CLAIM, "five"),
+    "an answer deeper in it": (
+        {"question": "q", "answer": {"result": {"answer": "five"}}},
+        CLAIM,
+        "five",
+    ),
+    "an answer of a model": (
+        {"question": "q", "answer": {"choices": [{"message": MESSAGES[1]}]}},
+        CLAIM,
+        "five",
+    ),
+    "an answer as JSON in a text": (
+        {"question": "q", "answer": '{"answer": "five", "sure": true}'},
+        CLAIM,
+        "five",
+    ),
+    "JSON that is the answer": ({"question": "q", "answer": '{"days": 5}'}, CLAIM, '{"days": 5}'),
+    "a list of one answer": ({"question": "q", "answer": ["five"]}, CLAIM, "five"),
+    "the answer of a conversation": ({"question": "q", "answer": MESSAGES}, CLAIM, "five"),
+    "rows within an object": (
+        {"version": 1, "rows": [{"question": "q", "answer": "five"}]},
+        CLAIM,
+        "five",
+    ),
+    "an answer and its passages need no question": (
+        {"answer": "five", "contexts": ["a"]},
+        "trace.qid",
+        qid_from_question("five").replace("q_", "a_"),
+    ),
+    "names of Ragas with capitals": (
+        {"User Input": "q", "Response": "five", "Retrieved Contexts": ["a"]},
+        FOUND,
+        (A,),
+    ),
+    "the messages of a conversation are no passages": (
+        {"input": MESSAGES[:1], "output": MESSAGES[1:], "expected": None, "scores": {}},
+        FOUND,
+        "absent",
+    ),
+    "passages that a trace has beside the answer": (
+        {
+            **{"id": "t", "timestamp": "2026", "name": "n", "input": "q"},
+            "output": {"answer": "five", "documents": ["a"]},
+        },
+        FOUND,
+        (A,),
+    ),
+    "passages in the metadata of a trace": (
+        {
+            **{"id": "t", "timestamp": "2026", "name": "n", "input": "q", "output": "five"},
+            "metadata": {"contexts": ["a"]},
+        },
+        FOUND,
+        (A,),
+    ),
     "a reference answer loses its full stop": ({**Q, "reference": "Five."}, SUBSTR, ("Five",)),
     "documents of a table are passages": (
         {"question": "q", "answer": "x", "documents": ["a", {"content": "b"}]},
@@ -280,6 +365,11 @@ ROWS: dict[str, tuple[object, str, object]] = {
     "several targets": (inspected(target=["a", "b"]), SUBSTR, ("a", "b")),
     "a sample that failed": (
         inspected(output={"choices": [], "completion": ""}, error={}),
+        "trace.answer_json",
+        None,
+    ),
+    "a sample that failed after it had said something": (
+        inspected(output={"choices": [{}], "completion": "so"}, error={"message": "timeout"}),
         "trace.answer_json",
         None,
     ),
@@ -734,3 +824,62 @@ def test_what_the_caller_decides(tmp_path: Path) -> None:
     assert gold(row)["answerable"] is False
     (row,) = rows_from(tmp_path, data, reference_as_claim=False)
     assert "gold_claim_substr" not in gold(row)
+
+
+RUN = {"run_type": "chain", "trace_id": "t", "inputs": {"question": "q"}, "outputs": {"answer": 1}}
+MAPPED: dict[str, tuple[object, str]] = {
+    "Ragas": ({"user_input": "q", "response": "five", "found": ["a"]}, "found"),
+    "DeepEval": ({"input": "q", "actual_output": "five", "found": ["a"]}, "found"),
+    "a run of DeepEval": (
+        {"testCases": [{"input": "q", "actualOutput": "five", "found": ["a"]}]},
+        "found",
+    ),
+    "a variable of promptfoo": (
+        {**PROMPT, "testCase": {}, "vars": {"q": "q", "found": ["a"]}},
+        "vars.found",
+    ),
+    "metadata of Inspect": (inspected(metadata={"found": ["a"]}), "metadata.found"),
+    "a column of LangSmith": (
+        {"example_id": "e", "execution_time": 1, "inputs.question": "q", "outputs.found": ["a"]},
+        "outputs.found",
+    ),
+    "metadata of Braintrust": (
+        {"input": "q", "output": "x", "expected": 1, "scores": {}, "metadata": {"found": ["a"]}},
+        "metadata.found",
+    ),
+    "the same as JSON in a cell": (
+        {"input": "q", "output": "x", "expected": 1, "scores": {}, "metadata": '{"found": ["a"]}'},
+        "metadata.found",
+    ),
+    "TruLens": (
+        {"record_id": "r", "app_name": "a", "input": "q", "output": "x", "found": ["a"]},
+        "found",
+    ),
+    "MLflow": ({"trace_id": "t", "request": "q", "response": "x", "found": ["a"]}, "found"),
+    "Haystack": ({"question": "q", "predicted_answer": "x", "found": ["a"]}, "found"),
+    "LlamaIndex": ({"query": "q", "response": "x", "passing": True, "found": ["a"]}, "found"),
+    "RAGChecker": ({"results": [{"query": "q", "gt_answer": "x", "found": ["a"]}]}, "found"),
+    "metadata of Langfuse": (
+        {
+            **{"id": "t", "timestamp": "2026", "name": "n", "input": "q", "output": "x"},
+            "metadata": {"found": ["a"]},
+        },
+        "metadata.found",
+    ),
+    "rows within an object": ({"rows": [{"ask": "q", "answer": "x", "found": ["a"]}]}, "found"),
+}
+
+
+@pytest.mark.parametrize(("value", "theirs"), MAPPED.values(), ids=MAPPED.keys())
+def test_the_column_of_contexts_can_be_named_in_every_format(
+    value: object, theirs: str, tmp_path: Path
+) -> None:
+    (row,) = rows_from(tmp_path, json_bytes(value), columns={"contexts": theirs})
+    assert at(row, FOUND) == (A,)
+
+
+def test_columns_of_rows_that_are_joined_cannot_be_named(tmp_path: Path) -> None:
+    from tests.importers.imported import refusal
+
+    error = refusal(tmp_path, lines({**RUN, "found": ["a"]}), columns={"contexts": "found"})
+    assert (error.fault.code, "joined from several" in error.message) == ("AF421", True)

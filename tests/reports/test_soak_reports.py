@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
 from tests.golden_files import Golden
 from tests.soak.making import RULE, plan, trial, trials
 
@@ -108,3 +109,13 @@ def test_the_page_has_everything_and_escapes_it() -> None:
     assert "<b>pay" not in page
     assert "<script" not in page
     assert page.count("<title>") == surface_html(SURFACE).count("<title>") == 1
+
+
+def test_the_page_can_be_read_without_colours() -> None:
+    """Only a cell without a judged run is hatched, and each run says how it came out."""
+    cells = (replace(SURFACE.cells[0], pass_rate=0.7), *SURFACE.cells[1:])
+    page = soak_html(everything(), replace(SURFACE, cells=cells))
+    assert page.count('class="num unsure"') == 1
+    assert page.count('class="num empty"') == 1
+    assert "not_measured" not in page.partition("<tbody>")[2]
+    assert 'role="img" aria-label="run 5: infra_error"' in page

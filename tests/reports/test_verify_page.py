@@ -395,6 +395,11 @@ def test_the_page_on_a_phone(page: Page, place: Path) -> None:
     assert f"What was checked holds: {ALICE.public.id} attested run.tar.gz" in shown
     assert "Not checked on this page: time stamp, log, predicate, policy." in shown
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    result = "document.getElementById('result')"
+    assert page.evaluate(f"{result}.scrollWidth <= {result}.clientWidth")
+    # The details have lines that can be read, not a column of single words.
+    width = "Math.min(...[...document.querySelectorAll('td:last-child')].map(e => e.clientWidth))"
+    assert page.evaluate(width) >= 280
     page.call("Emulation.clearDeviceMetricsOverride")
 
 

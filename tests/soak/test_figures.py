@@ -61,6 +61,14 @@ def test_over_cases_k_ends_at_the_case_with_the_fewest_runs() -> None:
     assert [each.ci95 for each in single.values] == [None, None]
 
 
+def test_over_cases_no_interval_is_given_that_would_be_too_narrow() -> None:
+    """Two cases that are alike, resampled, give an interval of no width at all."""
+    alike = pass_hat_k_table(SoakCounts(20, 4), [SoakCounts(10, 2)] * 2)
+    assert {each.ci95 for each in alike.values} == {None}
+    all_pass = pass_hat_k_table(SoakCounts(50, 0), [SoakCounts(2, 0)] * 25)
+    assert {each.ci95 for each in all_pass.values} == {None}
+
+
 def test_a_case_that_was_never_judged_comes_first_and_has_no_rate() -> None:
     cases = counts_by_case(trials("pifip", ["b", "a"]))
     figures = case_figures(cases)

@@ -7,13 +7,15 @@ import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+from tests.own_certificate import certificate_for, secure
 
+from affidavit.base import http_client
 from affidavit.soak.fault_plan import FaultKind, FaultLevel, FaultPlan
 from affidavit.tools.fault_injection import changed_file, changed_request
 from affidavit.tools.fault_proxy import HttpFaultProxy
@@ -99,6 +101,44 @@ def test_a_body_in_chunks_is_passed_on(proxy_with: Any) -> None:
     connection.request("POST", "/v1/x", pieces, encode_chunked=True)
     assert json.loads(connection.getresponse().read())["sent"] == {"q": 2}
     connection.close()
+
+
+@pytest.fixture
+def secure_service(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The same service over TLS, with the authority of its certificate."""
+    certificate, key = certificate_for(tmp_path, "localhost")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    secure(server, certificate, key)
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"https://localhost:{server.server_port}/v1", certificate
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_service_over_https(
+    secure_service: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The target speaks plain HTTP with the proxy, which verifies the certificate."""
+    url, authority = secure_service
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    http_client.tls_context.cache_clear()
+    try:
+        for kind, names in ((None, "abc"), (FaultKind.REORDERED, "bca")):
+            proxy = HttpFaultProxy(plan(kind), "API", urlsplit(url))
+            status, body = ask(proxy, {"q": 1}, "/search?x=1")
+            proxy.close()
+            found = json.loads(body)
+            assert (status, found["path"], found["sent"]) == (200, "/v1/search?x=1", {"q": 1})
+            assert [each["id"] for each in found["results"]] == list(names)
+    finally:
+        http_client.tls_context.cache_clear()
+
+
+def test_a_service_whose_certificate_nobody_trusts(secure_service: tuple[str, Path]) -> None:
+    proxy = HttpFaultProxy(plan(None), "API", urlsplit(secure_service[0]))
+    status, body = ask(proxy)
+    proxy.close()
+    assert (status, b"certificate does not hold" in body) == (502, True)
 
 
 STATUSES = {
@@ -290,3 +330,30 @@ def test_an_error_of_a_tool(tmp_path: Path) -> None:
 def test_a_server_that_ends(tmp_path: Path) -> None:
     answers, faults = talk(tmp_path, FaultKind.RESET, "parental")
     assert (answers, faults) == ([], ["reset"])
+
+
+def test_a_client_that_waits_learns_that_the_server_has_ended(tmp_path: Path) -> None:
+    """It holds its end open, as clients do: only the end of the answers tells it."""
+    talk(tmp_path, FaultKind.RESET)  # Writes the settings.
+    command = [sys.executable, "-m", "affidavit.tools.mcp_fault_proxy"]
+    with subprocess.Popen(
+        [*command, str(tmp_path / "settings.json")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as proxy:
+        ended: list[str] = []
+
+        def end() -> None:
+            ended.append("by the watchdog")
+            proxy.kill()
+
+        watchdog = Timer(30, end)
+        watchdog.start()
+        assert proxy.stdin is not None
+        assert proxy.stdout is not None
+        params = {"name": "leave_days", "arguments": {"kind": "parental"}}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        proxy.stdin.write(json.dumps(call).encode() + b"\n")
+        proxy.stdin.flush()
+        assert proxy.stdout.readline() == b""
+        assert ended == []
+        watchdog.cancel()
+        proxy.stdin.close()

@@ -69,7 +69,7 @@ REFUSED = {
     ),
     "too few values": (
         "select ?",
-        "refused: SQLite refused the query (ProgrammingError): Incorrect number of bindings",
+        "refused: the query has 1 parameter(s), and `params` names 0 argument(s)",
     ),
     "bytes": ("select raw from leave", 'malformed: the column "raw" holds bytes'),
     "two columns of one name": ("select 1 as a, 2 as a", "malformed: two columns"),

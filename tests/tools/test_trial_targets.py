@@ -24,9 +24,21 @@ from affidavit.tools.trial_targets import (
 )
 
 MEGABYTE = 1 << 20
+PYTHON = f"{sys.executable} -c"
+# Takes memory in small steps, as a program that reads too much does.
+HOG = "kept = []\nwhile True: kept.append(b'x' * 4_000_000)"
+TOGETHER = (
+    "import os, time\n"
+    "for _ in range(4):\n"
+    "    if not os.fork(): kept = b'x' * 60_000_000; time.sleep(60); os._exit(0)\n"
+    "os.wait()"
+)
+FORKS = "import os, time\nwhile os.fork(): pass\ntime.sleep(60)"
 SHORT = TrialLimits(seconds=1.0)
 SMALL = TrialLimits(file_bytes=MEGABYTE, output_bytes=2 * MEGABYTE)
 NORMAL = TrialLimits()
+LITTLE = TrialLimits(memory_bytes=160 * MEGABYTE)
+FEW = TrialLimits(processes=20)
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +112,30 @@ MISBEHAVIOUR = {
         InfraErrorKind.LIMIT_EXCEEDED,
         "more than its limit",
     ),
+    "needs too much memory": (
+        f'{PYTHON} "{HOG}"',
+        LITTLE,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than 167772160 bytes of memory",
+    ),
+    "asks for too much memory at once": (
+        f'{PYTHON} "b = bytearray(1 << 30); b[::4096] = b[::4096]"',
+        LITTLE,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than 167772160 bytes of memory",
+    ),
+    "needs too much memory in its children": (
+        f'{PYTHON} "{TOGETHER}"',
+        LITTLE,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than 167772160 bytes of memory",
+    ),
+    "forks without end": (
+        f'{PYTHON} "{FORKS}"',
+        FEW,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than 20 processes",
+    ),
     "is ended by a signal": (
         "kill -SEGV $$",
         NORMAL,
@@ -149,12 +185,35 @@ def test_slots_of_the_arguments(tmp_path: Path) -> None:
 
 
 def test_one_is_a_failure(shell: CommandTarget, tmp_path: Path) -> None:
-    assert shell.run(request(tmp_path / "trial", SCRIPT="exit 1")).code == 1
+    run = shell.run(request(tmp_path / "trial", SCRIPT="exit 1"))
+    assert (run.code, run.said) == (1, None)
+
+
+def test_what_a_failing_command_said_last_is_kept(shell: CommandTarget, tmp_path: Path) -> None:
+    script = "echo a >&2; echo No module named x >&2; exit 1"
+    run = shell.run(request(tmp_path / "trial", SCRIPT=script))
+    assert (run.code, run.said) == (1, "No module named x")
+    passing = shell.run(request(tmp_path / "other", SCRIPT="echo a warning >&2"))
+    assert (passing.code, passing.said) == (0, None)
 
 
 def test_a_worker_that_is_killed_costs_its_trial_and_is_replaced(tmp_path: Path) -> None:
     target = CommandTarget(("sh", "-c", 'eval "$SCRIPT"'))
     run = target.run(request(tmp_path / "a", SCRIPT="kill -KILL $PPID; sleep 1000"))
+    assert run.error is not None
+    assert run.error.kind is InfraErrorKind.SUBPROCESS_FAILED
+    assert target.run(request(tmp_path / "b", SCRIPT="exit 0")).code == 0
+    target.close()
+    assert left_behind(tmp_path / "a") == []
+
+
+@LINUX
+def test_a_worker_that_is_stopped_does_not_stop_the_soak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("affidavit.tools.trial_targets._WORKER_SECONDS", 0.5)
+    target = CommandTarget(("sh", "-c", 'eval "$SCRIPT"'))
+    run = target.run(request(tmp_path / "a", SHORT, SCRIPT="kill -STOP $PPID; sleep 1000"))
     assert run.error is not None
     assert run.error.kind is InfraErrorKind.SUBPROCESS_FAILED
     assert target.run(request(tmp_path / "b", SCRIPT="exit 0")).code == 0

@@ -219,12 +219,14 @@ _ASSERTION: Final = re.compile(
     r"\s*(?P<path>[^\s<>=!]+)\s*(?:(?P<sign><=|>=|==|!=|<|>|=)|\s(?P<name>[a-z_]+)(?:\s|$))\s*(?P<value>.*)",
     re.DOTALL,
 )
+_NOT_A_BARE_TEXT: Final = re.compile(r'^["\[{!]|[<>=]')
 
 
 def assertion_request(text: str, deadline_ms: int | None = None) -> AnswerRequest:
     """Return the request for one line about a file, such as `price <= 10` or `name exists`.
 
-    The value is JSON if it can be read so, otherwise a text.
+    The value is JSON if it can be read so, otherwise a text. A text with a sign in it is refused:
+    `price !== 9` would hold for any price, since none is the text "= 9".
     """
     found = _ASSERTION.fullmatch(text)
     if found is None:
@@ -237,6 +239,8 @@ def assertion_request(text: str, deadline_ms: int | None = None) -> AnswerReques
         try:
             expect["value"] = decode(value.encode())
         except AffidavitError:
+            if _NOT_A_BARE_TEXT.search(value):
+                raise AffidavitError(faults.ASSERTION, text=excerpt(text)) from None
             expect["value"] = value
     check: JsonValue = {"id": "assertion", "tool": FILE_TOOL, "expect": expect}
     return AnswerRequest(checks_from_wire([check]), None, deadline_ms or DEFAULT_DEADLINE_MS)

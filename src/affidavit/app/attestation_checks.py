@@ -61,7 +61,9 @@ from affidavit.seal.transparency import (
     LogTrust,
     NoteKey,
     check_proof,
+    checkpoint_from,
     consistency_from,
+    note_from,
     note_key_from,
     proof_from,
     require_continues,
@@ -173,9 +175,21 @@ def envelope_from_document(value: JsonValue) -> Envelope:
 
 def proofs_in(paths: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the proofs of files: that a log continues, and that an entry is in it."""
-    texts = tuple(map(_proof_text, paths))
+    texts = tuple(map(_proof_in, paths))
     continuing = tuple(text for text in texts if text.startswith(CONSISTENCY_START))
     return continuing, tuple(text for text in texts if not text.startswith(CONSISTENCY_START))
+
+
+def _proof_in(path: Path) -> str:
+    """Return the text of a proof. A file that is none is refused: it was named to count."""
+    text = _proof_text(path)
+    try:
+        is_continuing = text.startswith(CONSISTENCY_START)
+        proof = consistency_from(text) if is_continuing else proof_from(text)
+        checkpoint_from(note_from(proof.checkpoint).body)
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
+    return text
 
 
 def _proof_text(path: Path) -> str:
@@ -258,12 +272,16 @@ def trust_with_seen(trust: LogTrust | None, since: Sequence[Path]) -> LogTrust |
     """Return the trust in logs with checkpoints that the verifier kept."""
     if trust is None or not since:
         return trust
-    return replace(trust, seen=tuple(_kept_checkpoint(path, trust.keys) for path in since))
+    return replace(trust, seen=tuple(kept_checkpoint(path, trust.keys) for path in since))
 
 
-def _kept_checkpoint(path: Path, keys: Sequence[NoteKey]) -> Checkpoint:
+def kept_checkpoint(path: Path, keys: Sequence[NoteKey]) -> Checkpoint:
+    """Return the checkpoint that somebody kept in a file; raise if none of these logs signed it."""
+    text = _proof_text(path)
     try:
-        return signed_checkpoint_from(_proof_text(path), keys)[1]
+        # A file that is no checkpoint is a mistake of the user, and no log that is not believed.
+        checkpoint_from(note_from(text).body)
+        return signed_checkpoint_from(text, keys)[1]
     except AffidavitError as error:
         raise error.at(file=str(path)) from None
 

@@ -34,7 +34,7 @@ from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.report import REPORT_SCHEMA, Report
 from affidavit.gates.metrics import METRICS_BY_KIND
 from affidavit.gates.report import parse_report
-from affidavit.ledger.adjudication import is_true_to_readings
+from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.ledger.record import EDITIONS, ledger_from_json
 from affidavit.packs.events import decode_heads
 from affidavit.packs.lint import BundleLint, LintPass, RuleResult
@@ -432,8 +432,8 @@ def _receipt(artifact: Artifact, raw: bytes) -> SubjectSummary:
 
 def _ledger(artifact: Artifact, raw: bytes) -> SubjectSummary:
     ledger = ledger_from_json(raw)
-    same = is_true_to_readings(ledger)
-    _require_same(() if same else ("its verdicts do not follow from its readings and rules",))
+    problem = find_ledger_problem(ledger)
+    _require_same((problem,) if problem else ())
     tests = tuple(
         (each.gate, _GATES.get(each.status, Outcome.NOT_TESTED)) for each in ledger.gates.results
     )

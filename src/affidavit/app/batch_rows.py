@@ -26,6 +26,8 @@ from affidavit.gates.groundedness import RetrievedContext
 
 ROW_ENDINGS: Final = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow")
 """Files of rows; any other file is one answer."""
+_ROW_OR_ANSWER_ENDINGS: Final = (".json", ".eval", ".xlsx")
+"""Files that are rows unless documents are given as the sources of one answer."""
 _PACKED_ENDINGS: Final = (".gz", ".zst", ".xz", ".bz2")
 _LINE_ENDINGS: Final = (".jsonl", ".ndjson")
 _LIMITS: Final = JsonLimits(max_bytes=64 * 1024 * 1024, max_string=64 * 1024 * 1024)
@@ -48,12 +50,12 @@ class BatchRow(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 _NAMES: Final = frozenset((*BatchRow.__struct_fields__, *_TEXT_NAMES))
 
 
-def is_row_file(path: Path) -> bool:
+def is_row_file(path: Path, *, has_sources: bool = False) -> bool:
     """Tell from its name whether a file has rows, and is not one answer."""
     name = path.name.lower()
     for ending in _PACKED_ENDINGS:
         name = name.removesuffix(ending)
-    return name.endswith(ROW_ENDINGS)
+    return name.endswith(ROW_ENDINGS if has_sources else (*ROW_ENDINGS, *_ROW_OR_ANSWER_ENDINGS))
 
 
 class BatchRows:
@@ -100,15 +102,19 @@ class BatchRows:
                 (line for line in read_lines(stream, _LIMITS.max_bytes) if line.strip()), b""
             )
         # What is not strict JSON (a byte order mark, NaN) may be what another tool writes.
+        value = None
         with suppress(AffidavitError):
             value = decode(first.strip(), _LIMITS)
-            if isinstance(value, dict) and value.keys() <= _NAMES:
-                return True
+        names = value.keys() if isinstance(value, dict) else set()
+        if "id" in names and names <= _NAMES:
+            return True
         from affidavit.importers.reader import detect
 
         try:
             detect(self._path)
         except AffidavitError as error:
+            if names and not names & _NAMES and error.fault is gate_faults.IMPORT_UNKNOWN:
+                raise  # It names the columns to map.
             return error.fault is gate_faults.IMPORT_UNKNOWN
         return False
 

@@ -458,6 +458,8 @@ def _trusted_manifest(proof: ProofV2, digest: str) -> Manifest:
     raw = jcs(proof.manifest)
     if digest_of(raw) != digest:
         raise _mismatch(f"the digest of its manifest is {digest_of(raw)}, not {digest}")
+    if proof.manifest_digest not in ("", digest):  # Earlier proofs have none.
+        raise _mismatch(f"it states the digest {proof.manifest_digest} of its manifest")
     return manifest_from_bytes(raw, DEFAULT_LIMITS)
 
 

@@ -30,7 +30,7 @@ from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.metric import MetricKind
 from affidavit.decision.report import REPORT_SCHEMA, Report
 from affidavit.gates.metrics import METRICS_BY_KIND
-from affidavit.ledger.adjudication import is_true_to_readings
+from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.ledger.record import ledger_from_json
 from affidavit.packs.events import EventHead, decode_head
 from affidavit.packs.explanations import Explanation, explain
@@ -214,10 +214,10 @@ def _receipt(data: Any) -> Sequence[str]:
 def _ledger(data: Any) -> Sequence[str]:
     try:
         ledger = ledger_from_json(jcs(_part(data, "ledger")))
-        same = is_true_to_readings(ledger)
+        problem = find_ledger_problem(ledger)
     except AffidavitError as error:
         raise NotReplayableError(f"it is no ledger: {error.message}") from None
-    return [] if same else ["the verdicts do not follow from the readings and rules"]
+    return [problem] if problem else []
 
 
 def _gate(data: Any) -> Sequence[str]:

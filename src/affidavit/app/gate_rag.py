@@ -180,9 +180,11 @@ def _evaluate(
             sink=judging,
         )
     counts = counts_from_runs(gold.ready, traces.runs, gold.clusters)
-    is_judged = judging.found is not None and judging.answers > 0
-    if request.judging is not None and golds == sources and not gold.ready and not is_judged:
-        doubts.setdefault(_nothing_to_measure(sources, judging))
+    lacking = ""
+    if request.judging is not None and golds == sources and (gold.ready or judging.rows):
+        lacking = _lacking(sources, judging, has_gold=bool(gold.ready))
+    elif golds == sources and not gold.ready and not bad_traces.count:
+        doubts.setdefault(f"{_shown(sources)} has no rows")
     return RagResult(
         counts,
         inputs_of(
@@ -195,6 +197,7 @@ def _evaluate(
             EMPTY_LISTING if questions is None else questions.same(),
             gold.sentences if counts.lacks_texts() else 0,
             tuple(doubts),
+            lacking,
         ),
         groundedness=judging.found,
     )
@@ -206,6 +209,7 @@ class _RowSink:
     def __init__(self, request: RagRequest) -> None:
         self._request = request
         self.found: Groundedness | None = None
+        self.rows = 0
         self.answers = 0
 
     def __call__(self, rows: Iterator[ContextRow]) -> None:
@@ -241,6 +245,7 @@ class _RowSink:
 
     def _counted(self, rows: Iterator[ContextRow]) -> Iterator[ContextRow]:
         for row in rows:
+            self.rows += 1
             self.answers += row.answer is not None
             yield row
 
@@ -272,14 +277,27 @@ def _told_costs(
             tell(cost_summary(judge_for(judge.choice, judge.project)))
 
 
-def _nothing_to_measure(sources: tuple[RagSource, ...], seen: _RowSink) -> str:
-    """Say what files lack that have neither gold items nor contexts, and what would help."""
-    names = ", ".join(source.shown for source in sources)
-    if not seen.answers:
+def _shown(sources: tuple[RagSource, ...]) -> str:
+    return ", ".join(source.shown for source in sources)
+
+
+def _lacking(sources: tuple[RagSource, ...], seen: _RowSink, *, has_gold: bool) -> str:
+    """Say what files lack of which nothing can be measured, and the option that would help."""
+    names = _shown(sources)
+    if has_gold and not seen.rows:
+        return (
+            f"{names} has right answers and no answers to judge; give the file of the answers:"
+            f" --gold {names} --trace FILE"
+        )
+    if not has_gold and not seen.answers:
         return f"{names}: no row has an answer; name its column with --map answer=NAME"
+    if has_gold or seen.found is not None:
+        return ""
+    said = {source.without_contexts for source in sources} - {""}
     return (
-        f"{names}: no row has a reference answer or the texts of its contexts; name their column"
-        " with --map contexts=NAME, or give a gold set with --gold"
+        f"{names}: no row has a reference answer or the texts of its contexts;"
+        f" {'; or '.join(sorted(said)) or 'name their column with --map contexts=NAME'},"
+        " or give a gold set with --gold"
     )
 
 

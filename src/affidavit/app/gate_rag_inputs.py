@@ -108,6 +108,13 @@ class RagSource:
 
         return any(each.appends for each in TOOL_FORMATS if each.format is self.format)
 
+    @property
+    def without_contexts(self) -> str:
+        """What to do about a file without contexts, if no column of it can have them."""
+        from affidavit.importers.reader import TOOL_FORMATS
+
+        return next((each.remedy for each in TOOL_FORMATS if each.format is self.format), "")
+
 
 @contextmanager
 def sources_named(

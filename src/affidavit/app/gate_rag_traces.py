@@ -108,14 +108,15 @@ class ImportedScoring:
     ) -> ContextRow:
         qid, answer = qid_of(trace), trace.answer_json
         number = self._rows[qid] = self._rows.get(qid, 0) + 1
+        contexts = own_contexts(row) if source.has_own_rows else contexts_of(row, trace)
         return ContextRow(
             name=qid if number == 1 or source.appends else f"{qid}#{number}",
             question_id=row.repeats or qid,
             question=str((row.trace or {}).get("q") or (item.question if item else "")),
             answer=None if answer is None else answer.claim,
-            contexts=own_contexts(row) if source.has_own_rows else contexts_of(row, trace),
+            contexts=contexts,
             references=(item.gold_claim_substr or ()) if item and item.answerable else (),
-            citations=_cited_numbers(trace),
+            citations=_cited_numbers(trace, len(contexts or ())),
             expected=row.expected,
             file=source.shown,
             line=row.line,
@@ -210,10 +211,15 @@ def contexts_of(row: "ImportedRow", trace: TraceRow) -> tuple[RetrievedContext, 
     return tuple(RetrievedContext(chunk.text or "", chunk.id) for chunk in chunks)
 
 
-def _cited_numbers(trace: TraceRow) -> tuple[int, ...] | None:
-    """Return the numbers of the contexts that an answer cites, from 1; 0 was not retrieved."""
+def _cited_numbers(trace: TraceRow, contexts: int) -> tuple[int, ...] | None:
+    """Return the numbers of the contexts that an answer cites, from 1; 0 was not retrieved.
+
+    None if they are not known: the texts of one of our own traces may be others than its ids.
+    """
     answer, retrieved = trace.answer_json, trace.retrieved_ids
     if answer is None or answer.citations is None or retrieved is None:
+        return None
+    if len(retrieved) != contexts:
         return None
     return tuple(retrieved.index(name) + 1 if name in retrieved else 0 for name in answer.citations)
 

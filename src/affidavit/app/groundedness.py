@@ -8,7 +8,7 @@ processes, any order of rows and any content of the store.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from heapq import nsmallest
 from itertools import chain
@@ -90,10 +90,14 @@ class MemoryJudge:
         self.fresh: list[ReadingEntry] = []
         """What was read and is not stored yet."""
 
-    @property
+    @cached_property
     def identity(self) -> JudgeIdentity:
-        """The identity of the judge that reads."""
+        """The identity of the judge that reads; some compute it from their tables each time."""
         return self._judge.identity
+
+    @cached_property
+    def _reader(self) -> str:
+        return f"{self.identity.digest} {_judge_code_digest()}"
 
     @property
     def reads_english_only(self) -> bool:
@@ -102,7 +106,7 @@ class MemoryJudge:
 
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
-        key = reading_key(f"{self.identity.digest} {_judge_code_digest()}", claim, chunks)
+        key = reading_key(self._reader, claim, chunks)
         content = self._known.get(key) or (self._store and self._store.find(key))
         found = decode_readings(content, chunks) if content else None
         if found is None:

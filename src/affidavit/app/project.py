@@ -17,7 +17,7 @@ from affidavit.base.files import write_atomically
 from affidavit.documents.index import SourceIndex, open_index
 from affidavit.documents.ingest import ReadingProgress, index_sources
 from affidavit.documents.model import DocumentSettings
-from affidavit.ledger.adjudication import is_true_to_readings
+from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.ledger.citations import CitationResolution, CitedPassage
 from affidavit.ledger.record import Ledger, ledger_from_json
 from affidavit.store.sessions import SessionFolder
@@ -52,8 +52,9 @@ class Project(Struct, frozen=True):
             ledger = ledger_from_json(self.sessions.load(stored.id))
         except AffidavitError as error:
             raise error.at(file=str(stored.path)) from None
-        if not is_true_to_readings(ledger):
-            raise AffidavitError(faults.SESSION_TAMPERED, Where(file=str(stored.path)))
+        if problem := find_ledger_problem(ledger):
+            place = Where(file=str(stored.path))
+            raise AffidavitError(faults.SESSION_TAMPERED, place, problem=problem)
         return ledger
 
     def ledgers(self) -> tuple[list[Ledger], list[str]]:

@@ -19,6 +19,7 @@ from affidavit.app.bundles import WrittenBundle, bundles_in, open_bundle, write_
 from affidavit.app.clock import now
 from affidavit.app.lint import packs_from_texts
 from affidavit.app.pack_files import built_in_pack
+from affidavit.app.soak_checks import check_text
 from affidavit.app.soak_services import Services
 from affidavit.app.soak_trials import Journal, SoakRun, TrialJudge, run_trial, run_trials
 from affidavit.base.errors import AffidavitError, Where
@@ -28,6 +29,7 @@ from affidavit.base.files import is_folder, write_atomically
 from affidavit.base.strict_json import read_json_file
 from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
+from affidavit.checks.check import Check
 from affidavit.decision.gate import Gate, override_gates
 from affidavit.packs.lint import LINT_METRICS
 from affidavit.packs.model import Pack, Severity
@@ -82,6 +84,7 @@ class SoakOptions:
     services: Services = field(default_factory=Services)
     gates: tuple[str, ...] = ()
     trial_gates: tuple[str, ...] = ()
+    trial_checks: tuple[Check, ...] = ()
     bundle_limits: BundleLimits = DEFAULT_LIMITS
     trial_limits: TrialLimits = field(default_factory=TrialLimits)
     suite: str | None = None
@@ -160,6 +163,7 @@ def prepare_soak(options: SoakOptions, bundles: Path | None) -> tuple[SoakRun, t
         services=options.services.names,
         gates=tuple(map(str, gates)),
         trial_gates=tuple(map(str, trial_gates)),
+        trial_checks=tuple(map(check_text, options.trial_checks)),
         limits=msgspec.structs.asdict(options.bundle_limits),
         trial_limits=_as_dict(options.trial_limits),
         suite=options.suite,
@@ -170,6 +174,7 @@ def prepare_soak(options: SoakOptions, bundles: Path | None) -> tuple[SoakRun, t
         threshold=Severity(options.policy.pass_on_severity_at_or_above),
         gates=trial_gates,
         limits=options.bundle_limits,
+        checks=options.trial_checks,
     )
     run = SoakRun(
         plan=plan,

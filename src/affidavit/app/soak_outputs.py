@@ -42,6 +42,7 @@ _LINE_ENDINGS: Final = (".jsonl", ".ndjson")
 _JSON_ENDINGS: Final = (".json", *_LINE_ENDINGS)
 _LOG_START: Final = b'{"affidavit_run"'
 _MAX_FILES: Final = 1000
+_MAX_DEPTH: Final = 50
 
 
 class InvalidOutputError(Exception):
@@ -77,12 +78,20 @@ def bundle_of_output(written: WrittenOutput, target: Path) -> None:
 def _files_below(folder: Path) -> list[Path]:
     """Return the regular files below a folder, in order. Links and devices are left alone."""
     found: list[Path] = []
-    for place, folders, names in os.walk(folder):
-        folders.sort()
-        found += [Path(place, name) for name in sorted(names)]
+    # Not os.walk, which recurses: a target may nest folders as deep as it likes.
+    folders = [(folder, 0)]
+    while folders:
+        place, depth = folders.pop()
+        with os.scandir(place) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+        below = [Path(entry) for entry in listed if entry.is_dir(follow_symlinks=False)]
+        folders += [(path, depth + 1) for path in reversed(below)]
+        found += [Path(entry) for entry in listed if entry.is_file(follow_symlinks=False)]
         if len(found) > _MAX_FILES:
             raise InvalidOutputError(f"it wrote more than {_MAX_FILES} files")
-    return [path for path in found if path.is_file() and not path.is_symlink()]
+        if depth > _MAX_DEPTH:
+            raise InvalidOutputError(f"its folders are nested deeper than {_MAX_DEPTH}")
+    return found
 
 
 def _is_log(path: Path) -> bool:

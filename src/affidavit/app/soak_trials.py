@@ -17,6 +17,7 @@ import msgspec
 
 from affidavit.app.clock import now
 from affidavit.app.lint import lint_bundle
+from affidavit.app.soak_checks import EventFacts
 from affidavit.app.soak_outputs import (
     InvalidOutputError,
     WrittenOutput,
@@ -28,6 +29,7 @@ from affidavit.app.soak_services import Services
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import soak as faults
 from affidavit.base.files import is_there, read_bounded, write_atomically
+from affidavit.checks.check import Check
 from affidavit.decision.decision import Decision
 from affidavit.decision.gate import Gate
 from affidavit.engine.local import run_with_shared
@@ -57,13 +59,14 @@ _MAX_JOURNAL_BYTES: Final = 1 << 30
 
 @dataclass(frozen=True)
 class TrialJudge:
-    """Judges the evidence of a trial as lint does: packs, always-on rules and gates."""
+    """Judges the evidence of a trial as lint does: packs, always-on rules, gates and checks."""
 
     packs: tuple[Pack, ...]
     exit_pack: Pack | None
     threshold: Severity
     gates: tuple[Gate, ...]
     limits: BundleLimits
+    checks: tuple[Check, ...] = ()
 
     @cached_property
     def _prepared(self) -> PreparedPacks:
@@ -71,8 +74,14 @@ class TrialJudge:
 
     def judge_bundle(self, path: Path) -> tuple[BundleLint, list[str], bool]:
         """Return the lint of a bundle, the rules that it violates, and whether it passes."""
-        linted = lint_bundle(path, self._prepared, self.limits, _MAX_RESULTS)
-        return linted, *self._verdict(linted.result)
+        facts = EventFacts(self.checks) if self.checks else None
+        on_line = None if facts is None else facts.feed
+        linted = lint_bundle(path, self._prepared, self.limits, _MAX_RESULTS, on_line)
+        violated, passes = self._verdict(linted.result)
+        if facts is not None:
+            wrong, holds = facts.verdict()
+            violated, passes = [*violated, *wrong], passes and holds
+        return linted, violated, passes
 
     def judge_exit(self, code: int, at: str) -> tuple[list[str], bool]:
         """Return the rules that the end of a command violates, and whether it passes."""
@@ -271,9 +280,29 @@ def run_trial(soak: SoakRun, index: int, deadline: float) -> Trial:
     except OSError as error:
         return _failed(trial, InfraErrorKind.IO_ERROR, f"{error.strerror or error}")
     finally:
-        # A target may nest folders deeper than Python recurses.
-        with suppress(RecursionError):
-            shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder of a trial.
+
+    A target may nest folders deeper than Python recurses and than a path may be long, so inner
+    folders are moved up first.
+    """
+    number = 0
+    with suppress(OSError):
+        while inner := [Path(entry) for entry in os.scandir(folder) if _is_folder(entry)]:
+            for path in inner:
+                for entry in [*os.scandir(path)]:
+                    if _is_folder(entry):
+                        number += 1
+                        Path(entry).rename(folder / f"affidavit-removed-{number}")
+                shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    return entry.is_dir(follow_symlinks=False)
 
 
 def _failed(trial: Trial, kind: InfraErrorKind, message: str) -> Trial:
@@ -304,6 +333,7 @@ def _judged(soak: SoakRun, request: TrialRequest, run: TargetRun, trial: Trial) 
         bundle=None if soak.bundles is None else f"{soak.bundles.name}/{name}",
         bundle_id=linted.bundle_id,
         bundle_digest=linted.digest,
+        said=run.said,
     )
 
 

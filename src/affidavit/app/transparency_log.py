@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from affidavit.app.attest import KeyHolder
-from affidavit.app.attestation_checks import read_envelope
+from affidavit.app.attestation_checks import kept_checkpoint, read_envelope
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import attestation as faults
 from affidavit.base.files import read_bounded, write_atomically
@@ -30,7 +30,6 @@ from affidavit.seal.transparency import (
     note_from,
     note_key,
     require_consistent,
-    signed_checkpoint_from,
 )
 from affidavit.store.files import may_exist
 from affidavit.store.tile_log import TileLog
@@ -92,7 +91,7 @@ def append_files(
     log = open_log_of(folder, holder)
     envelopes = [(path, _envelope_for_proof(path)) for path in paths]
     _, before = log.checkpoint()
-    kept = [(path, _kept_checkpoint(path, log.key)) for path in since]
+    kept = [(path, kept_checkpoint(path, (log.key,))) for path in since]
     known = {entry: index for index, entry in enumerate(log.entries(before.size))}
     entries = dict.fromkeys(log_entry(envelope) for _, envelope in envelopes)
     added = [entry for entry in entries if entry not in known]
@@ -147,14 +146,7 @@ def prove_continues(folder: Path, since: Path, key: NoteKey) -> ConsistencyProof
     """Return the proof that a log continues a checkpoint; raise if it does not."""
     log = TileLog(folder, key)
     note, checkpoint = log.checkpoint()
-    return _continuing(log, _kept_checkpoint(since, key), note, checkpoint, since)
-
-
-def _kept_checkpoint(path: Path, key: NoteKey) -> Checkpoint:
-    try:
-        return signed_checkpoint_from(_text(path), (key,))[1]
-    except AffidavitError as error:
-        raise error.at(file=str(path)) from None
+    return _continuing(log, kept_checkpoint(since, (key,)), note, checkpoint, since)
 
 
 def _continuing(
@@ -173,7 +165,7 @@ def check_log(folder: Path, key: NoteKey, since: Sequence[Path] = ()) -> LogStat
     log = TileLog(folder, key)
     note, checkpoint = log.check()
     for path in since:
-        _continuing(log, _kept_checkpoint(path, key), note, checkpoint, path)
+        _continuing(log, kept_checkpoint(path, (key,)), note, checkpoint, path)
     return _state(key, checkpoint)
 
 
@@ -193,7 +185,7 @@ def cosign_log(
 
     def change(note: SignedNote, checkpoint: Checkpoint) -> SignedNote:
         if may_exist(seen):
-            _continuing(log, _kept_checkpoint(seen, key), note, checkpoint, seen)
+            _continuing(log, kept_checkpoint(seen, (key,)), note, checkpoint, seen)
         cosigned = cosign_checkpoint(note, own, at, holder.sign)
         write_atomically(seen, note.text.encode())
         return cosigned

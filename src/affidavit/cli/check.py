@@ -176,7 +176,7 @@ def check(
         project, sources, rules=rules, gates=gates, judge=judge, top_k=top_k, jobs=jobs
     )
     reject_output_over_input(output, answer, *sources, rules, judge_file_of(judge))
-    if is_row_file(answer):
+    if is_row_file(answer, has_sources=bool(sources)):
         reject_options("is for one answer, not for a file of many", *_SINGLE_ANSWER_OPTIONS)
         rows = read_batch_rows(answer, mapped_columns(columns), skip_bad=skip_bad)
         with runner_on(engine, master, jobs) as run:

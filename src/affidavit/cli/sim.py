@@ -221,6 +221,11 @@ class _Pages:
     "--trial-gates", multiple=True, help="Gates for each run, as of `evidence lint`. Repeatable."
 )
 @click.option(
+    "--trial-checks",
+    type=click.Path(path_type=Path),
+    help="Checks for each run, as of `affidavit answer`; `tool` names a type of event.",
+)
+@click.option(
     "--baseline", type=click.Path(path_type=Path), help="An earlier soak-report-v1 to compare with."
 )
 @click.option(
@@ -266,7 +271,9 @@ def soak(
         reject_options("is for --engine spark", "master")
     if options["resume"] and report is None:
         raise click.UsageError("--resume needs --report: the trials are recorded beside it")
-    require_output_paths([report, files.details_path, html, seal], [options["baseline"]])
+    require_output_paths(
+        [report, files.details_path, html, seal], [options["baseline"], options["trial_checks"]]
+    )
     asked = _soak_options(options)
     with terminal.watch("Soaking") as update:
         outcome = run_soak(
@@ -348,6 +355,7 @@ def _soak_options(given: dict[str, Any]) -> "SoakOptions":
     from msgspec import UNSET
 
     from affidavit.app.soak import SoakOptions, shard_from
+    from affidavit.app.soak_checks import load_trial_checks
     from affidavit.app.soak_services import services_from
     from affidavit.soak.fault_plan import fault_levels_from
     from affidavit.soak.policy import DecisionPolicy, StopPolicy
@@ -356,6 +364,7 @@ def _soak_options(given: dict[str, Any]) -> "SoakOptions":
 
     most = given.get("max_failures")
     until, shard = given.get("until"), given.get("shard")
+    checks = given.get("trial_checks")
     return SoakOptions(
         target=given["target"],
         iterations=given["iterations"],
@@ -378,6 +387,7 @@ def _soak_options(given: dict[str, Any]) -> "SoakOptions":
         services=services_from(given["services"], given["mcp_servers"], given["data_files"]),
         gates=given.get("gates", ()),
         trial_gates=given.get("trial_gates", ()),
+        trial_checks=() if checks is None else load_trial_checks(checks),
         bundle_limits=limits_from_option(given["limits"]),
         trial_limits=TrialLimits(
             seconds=given["trial_timeout"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from affidavit.base.errors import AffidavitError
+from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.cli.attest import (
     VerifyOptions,
@@ -360,11 +360,14 @@ def stamp(terminal: Terminal, receipt: Path, authority: str, output: Path | None
     """
     from affidavit.app.answer import require_authority_url, stamp_receipt
     from affidavit.app.verify import ReceiptInput
+    from affidavit.base.faults.receipts import STAMP_EXISTS
     from affidavit.base.files import write_atomically
 
     require_authority_url(authority)
     path = output or receipt.with_name(f"{receipt.name}.tst")
     require_output_paths([path], [receipt])
+    if path.exists():
+        raise AffidavitError(STAMP_EXISTS, Where(file=str(path)))
     subject = ReceiptInput(str(receipt)).receipt()
     with terminal.watch("Asking the authority"):
         token = stamp_receipt(subject, authority)

@@ -83,12 +83,14 @@ def spark_session(master: str) -> "Iterator[SparkSession]":
     except spark_errors() as error:
         raise AffidavitError(faults.SPARK_START, reason=reason_of(error)) from None
     spark.sparkContext.setLogLevel("OFF")
-    try:
-        if not is_local(master):
-            _ship_packages(spark)
-        yield spark
-    finally:
-        spark.stop()
+    # An executor fetches the packages when its first task starts, so they stay until the end.
+    with tempfile.TemporaryDirectory(prefix="affidavit-") as beside:
+        try:
+            if not is_local(master):
+                _ship_packages(spark, Path(beside))
+            yield spark
+        finally:
+            spark.stop()
 
 
 def is_local(master: str) -> bool:
@@ -111,7 +113,7 @@ def reason_of(error: Exception) -> str:
     return " ".join((raised[-1:] or lines[:1] or [type(error).__name__])[0].split())[:200]
 
 
-def _ship_packages(spark: "SparkSession") -> None:
+def _ship_packages(spark: "SparkSession", beside: Path) -> None:
     """Send this package and the weights of the judge, if installed, to every executor once.
 
     Workers then run the same code as this process. They import it from the folder of the session's
@@ -120,14 +122,13 @@ def _ship_packages(spark: "SparkSession") -> None:
     folders = [Path(__file__).parent.parent]
     if weights := find_spec("affidavit_encoder"):
         folders += map(Path, weights.submodule_search_locations or ())
-    with tempfile.TemporaryDirectory(prefix="affidavit-") as beside:
-        for folder in folders:
-            archive = Path(beside) / f"{folder.name}.zip"
-            with ZipFile(archive, "w") as packed:
-                for file in sorted(folder.rglob("*")):
-                    if file.is_file() and "__pycache__" not in file.parts:
-                        packed.write(file, file.relative_to(folder))
-            spark.sparkContext.addArchive(f"{archive}#{folder.name}")
+    for folder in folders:
+        archive = beside / f"{folder.name}.zip"
+        with ZipFile(archive, "w") as packed:
+            for file in sorted(folder.rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    packed.write(file, file.relative_to(folder))
+        spark.sparkContext.addArchive(f"{archive}#{folder.name}")
 
 
 def run_on_spark(

@@ -48,18 +48,27 @@ class Label(StrEnum):
     ABSTAIN = "ABSTAIN"
 
 
-class AgentLabel(msgspec.Struct, frozen=True):
-    """A label and its reason."""
+class CheckFlags(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The findings of deterministic checks; either one rejects.
 
-    label: Label
-    reason: str | None = None
-
-
-class CheckFlags(msgspec.Struct, frozen=True):
-    """The findings of deterministic checks; either one rejects."""
+    Another name is refused: a misspelt flag would let a rejected answer pass.
+    """
 
     provenance_violation: bool = False
     constraints_mismatch: bool = False
+
+    @property
+    def rejects(self) -> bool:
+        """Whether a check rejects."""
+        return self.provenance_violation or self.constraints_mismatch
+
+
+class AgentLabel(msgspec.Struct, frozen=True):
+    """A label, its reason, and the checks that the agent's own record has."""
+
+    label: Label
+    reason: str | None = None
+    flags: CheckFlags = CheckFlags()
 
 
 class CitedAnswer(msgspec.Struct, frozen=True):
@@ -87,6 +96,7 @@ class LabelRow(msgspec.Struct, frozen=True):
     qid: str | int
     label: Label
     reason: str | None = None
+    flags: CheckFlags = CheckFlags()
 
 
 PAIR_READER: Final = RowReader(
@@ -101,21 +111,20 @@ def join_labels(
     """Return the pairs of two agents' labels, and the qids that only one of them labelled."""
     common = sorted(scholar.keys() & auditor.keys())
     pairs = tuple(
-        LabelPair(
-            qid,
-            AgentLabel(scholar[qid].label, scholar[qid].reason),
-            AgentLabel(auditor[qid].label, auditor[qid].reason),
-        )
-        for qid in common
+        LabelPair(qid, _agent_label(scholar[qid]), _agent_label(auditor[qid])) for qid in common
     )
     return pairs, tuple(sorted(scholar.keys() ^ auditor.keys()))
+
+
+def _agent_label(row: LabelRow) -> AgentLabel:
+    return AgentLabel(row.label, row.reason, row.flags)
 
 
 def arbitrate(pair: LabelPair) -> tuple[Label, str]:
     """Return the final label of a pair, and why; the first rule that applies decides."""
     cited = (pair.answer_json.citations if pair.answer_json is not None else None) or ()
     first, second = pair.scholar.label, pair.auditor.label
-    if pair.flags.provenance_violation or pair.flags.constraints_mismatch:
+    if any(found.flags.rejects for found in (pair, pair.scholar, pair.auditor)):
         return Label.REJECT, "hard_flag"
     if pair.retrieved_ids is not None and not set(cited) <= set(pair.retrieved_ids):
         return Label.REJECT, "citation_out_of_scope"

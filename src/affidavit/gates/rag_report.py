@@ -195,6 +195,8 @@ class ImportedExtras:
     sentences: int = 0
     doubts: tuple[str, ...] = ()
     """Why a file may not have all rows of its run."""
+    lacking: str = ""
+    """What the files lack, so that nothing was measured, and the option that would help."""
 
     @property
     def listings(self) -> Mapping[str, Listing]:
@@ -352,7 +354,9 @@ def rag_report(
     given = _with_places(inputs, worst)
     imported = extras or ImportedExtras()
     scores = imported.scores.measures()
-    gates = policy.gates(counts, scores, is_grounded=groundedness is not None)
+    # Answers without right ones are asked whether they are grounded, even if that is not known.
+    is_grounded = groundedness is not None or bool(imported.lacking and not counts.items())
+    gates = policy.gates(counts, scores, is_grounded=is_grounded)
     measures = {
         **_measures(counts, groundedness, allow_missing=policy.allow_missing),
         **{gate.key: scores[gate.key] for gate in gates if gate.key in scores},
@@ -363,7 +367,7 @@ def rag_report(
         gates,
         measures,
         doubts=(
-            *_doubts(counts, policy, given, needs_gold=groundedness is None),
+            *_doubts(counts, policy, given, imported.lacking, needs_gold=groundedness is None),
             *imported.doubts,
             *comparison_doubts(watched),
         ),
@@ -499,10 +503,13 @@ def _doubts(
     counts: RagCounts,
     policy: RagPolicy,
     inputs: Mapping[str, ReportInput],
+    lacking: str,
     *,
     needs_gold: bool,
 ) -> tuple[str, ...]:
     """Return why a run cannot ship even if its gates pass."""
+    if lacking:
+        return (lacking, *_skipped_lines(inputs))
     total, missing = counts.items(), counts.items(AnswerState.MISSING)
     nothing = {
         "the gold set is empty": needs_gold and not total,
@@ -521,13 +528,16 @@ def _missing_items(counts: RagCounts, inputs: Mapping[str, ReportInput]) -> list
         counts.items(AnswerState.MISSING),
         counts.items(AnswerState.SILENT),
     )
-    skipped = sum(given.skipped for given in inputs.values())
     said = {
         f"{missing} of {total} gold items have no trace (allow it with --allow-missing)": missing,
         f"{silent} of {total} gold items have no answer (allow it with --allow-missing)": silent,
-        f"lines that were not rows and were skipped: {skipped}": skipped,
     }
-    return [text for text, count in said.items() if count]
+    return [*(text for text, count in said.items() if count), *_skipped_lines(inputs)]
+
+
+def _skipped_lines(inputs: Mapping[str, ReportInput]) -> list[str]:
+    skipped = sum(given.skipped for given in inputs.values())
+    return [f"lines that were not rows and were skipped: {skipped}"] if skipped else []
 
 
 _JUDGED_WARNINGS: Final[Mapping[str, str]] = MappingProxyType(

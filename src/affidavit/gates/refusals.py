@@ -18,7 +18,7 @@ REFUSED_IN_WORDS: Final = (
 _SOURCE: Final = (
     r"(?:(?:the|these|those|this|my|our|your|any|all|provided|given|available|retrieved|supplied"
     r"|above|supporting)\s+)*"
-    r"(?:documents?|documentation|contexts?|sources?|passages?|texts?|information|materials?"
+    r"(?:documents?|documentation|docs|contexts?|sources?|passages?|texts?|information|materials?"
     r"|excerpts?|articles?|snippets?|knowledge\s+base|search\s+results?|references?|files?)"
     r"(?:\s+(?:provided|given|above|available|retrieved|supplied|i\s+have|you\s+provided))*"
 )
@@ -33,6 +33,8 @@ _TELLS: Final = (
     r"(?:mention|contain|include|say|state|specify|provide|discuss|address|describe|cover|give"
     r"|indicate|answer|reveal|tell|explain|offer|disclose|clarify|identify|have|seem\s+to|appear\s+to)"
 )
+# "It is not covered by the policy" is an answer, so these are about words only.
+_SAID: Final = r"(?:mentioned|specified|stated|discussed|addressed|described|disclosed|listed)"
 _SAYS: Final = r"(?:mention|say|state|specify|discuss|address|describe|indicate|disclose|answer)"
 _STATES: Final = (
     r"(?:mentions?|contains?|includes?|says?|states?|specif(?:y|ies)|provides?|gives?|has|have"
@@ -50,7 +52,10 @@ _UNABLE: Final = (
     r"(?:cannot|can\s*not|can't|could\s*n[o']t|could\s+not"
     r"|(?:am|are|was|were|'m|'re)?\s*(?:unable|not\s+able)\s+to)"
 )
-_FIND: Final = r"(?:answer|find|determine|tell|say|locate|provide|know|see|confirm|identify)"
+_FIND: Final = (
+    r"(?:answer|find|determine|tell|locate|provide|know|see|confirm|identify"
+    r"|say(?!\s+(?:no|yes)\b))"
+)
 
 _SAYS_SO: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -59,24 +64,41 @@ _SAYS_SO: Final = tuple(
         rf"^{_PAPER}\s+{_NOT}\s+(?:\w+\s+)?{_SAYS}\b",
         rf"\b(?:{_SOURCE}|{_PAPER})\s+{_STATES}\s+(?:no\s+(?:\w+\s+)?{_INFORMATION}"
         rf"|nothing\s+(?:about|on|regarding|concerning)|nothing\W*$)",
+        rf"\b{_SOURCE}\s+never\s+{_STATES}\b",
+        rf"^nothing\s+(?:is|was)\s+said\s+(?:about|on)\s+.{{1,60}}\s+in\s+{_SOURCE}\W*$",
+        rf"^not\s+enough\s+information\s+to\s+{_FIND}\b",
+        rf"{_WHO}have\s+no\s+way\s+of\s+(?:knowing|telling)\b",
+        rf"^{_PAPER}\s+is\s+silent\b",
+        rf"^there(?:'s|\s+is)\s+nothing\s+in\s+{_SOURCE}(?:\W*$"
+        rf"|\s+(?:about|on|regarding|concerning|that\s+{_STATES})\b)",
+        rf"^nowhere\s+in\s+(?:{_SOURCE}|{_PAPER})\s+(?:is|are)\s+.{{1,80}}\b{_SAID}\W*$",
+        rf"\b{_SOURCE}\s+(?:leaves?\s+(?:it\s+)?open\s+(?:whether|how|when|who|what|why)\b"
+        rf"|{_NOT}\s+(?:allow|let|enable)\s+(?:me|us)\s+to\s+{_FIND}\b)",
         rf"\b{_SOURCE}\s+(?:lacks?\s+(?:\w+\s+){{0,2}}{_INFORMATION}|(?:is|are)\s+silent\b"
-        rf"|(?:is|are)\s+(?:insufficient|not\s+(?:sufficient|enough))\b)",
+        rf"|(?:is|are)\s+(?:insufficient|not\s+(?:sufficient|enough))(?:\W*$|\s+to\s+{_FIND}))",
         rf"^(?:nothing|none|no\s+part|neither)\s+(?:(?:in|of)\s+)?{_SOURCE}\s+{_STATES}\b",
         rf"\b(?:missing|absent)\s+from\s+{_SOURCE}\W*$",
         rf"\b(?:outside|beyond)\s+(?:of\s+)?the\s+scope\s+of\s+{_SOURCE}\W*$",
         rf"\b(?:unclear|not\s+clear)\s+(?:from|in|based\s+on)\s+{_SOURCE}\b",
         rf"\b(?:there\s+(?:is|are|was)|there's|(?:i|we)\s+(?:see|found|find|have))"
-        rf"(?:\s+no|\s+not\s+any|n't\s+any)\s+(?:\w+\s+){{0,2}}{_INFORMATION}\b",
+        rf"(?:\s+no|\s+not\s+any|n't\s+any)\s+(?:\w+\s+){{0,2}}{_INFORMATION}"
+        r"(?!\s+(?:desk|office|officer|point|system|technology|sheet|cent(?:er|re))s?)\b",
         rf"(?:\bnot|n't)\s+(?:\w+\s+)?{_TOLD}\s+(?:\w+\s+)?(?:in|by|within|from)\s+{_SOURCE}\b",
-        rf"^(?:it|this|that|the\s+answer)\s+(?:is|was)(?:\s+not|n't)\s+(?:\w+\s+)?{_TOLD}\W*$",
+        rf"^(?:it|this|that|the\s+answer)\s+(?:is|was)(?:\s+not|n't)\s+(?:\w+\s+)?{_TOLD}\W*$"
+        rf"|^(?:it|this|that|the\s+answer)\s+(?:is|was)(?:\s+not|n't)\s+(?:\w+\s+)?{_SAID}"
+        rf"\s+(?:in|by)\s+{_PAPER}\W*$",
         rf"\bnot\s+(?:in|within|part\s+of|among)\s+{_SOURCE}\W*$",
         rf"{_WHO}{_UNABLE}\s+(?:{_FIND}|help\s+(?:you\s+)?with\s+(?:that|this))\b",
-        rf"{_WHO}(?:do\s*n[o']t|do\s+not)\s+(?:know|(?:have|see|find)\s+(?:\w+\s+){{0,2}}{_INFORMATION})\b",
+        rf"{_WHO}(?:do\s*n[o']t|do\s+not)\s+(?:know|(?:have|see|find)"
+        rf"\s+(?:access\s+to\s+(?:that|this|such)\s+|(?:\w+\s+){{0,2}}){_INFORMATION})\b",
         rf"^(?:no|insufficient|not\s+enough)\s+(?:\w+\s+)?{_INFORMATION}"
         rf"(?:\s+(?:\w+\s+){{0,6}}?(?:available|provided|found|given|in\s+{_SOURCE}))?\W*$",
+        r"^no\s+(?:information|details?|data|answer)\s+(?:is|are|was|were)\s+(?:given|provided|found)"
+        r"\s+(?:about|on|regarding|concerning)\b",
         r"\b(?:unable|not\s+possible|impossible)\s+to\s+(?:answer|determine|find|say|tell)\b",
-        r"\bcannot\s+be\s+(?:answered|determined|found)\b",
-        r"^(?:unknown|not\s+(?:found|stated|specified|mentioned|available|answerable))\W*$",
+        r"\bcannot\s+be\s+(?:answered|determined|found|inferred|derived|concluded)\b",
+        r"^(?:unknown|n/a|not\s+(?:found|stated|specified|mentioned|available|answerable))\W*$",
+        rf"^(?:unknown|not\s+(?:found|stated|specified|known))\s+(?:based\s+on|from|in)\s+{_SOURCE}\W*$",
     )
 )
 _COURTESY: Final = re.compile(
@@ -141,6 +163,9 @@ def _has_hint(text: str) -> bool:
         or "unclear " in text
         or " silent" in text
         or " scope " in text
+        or "nowhere " in text
+        or " open " in text
+        or "n/a" in text
     )
 
 

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from affidavit.importers.fields import (
+    as_answer,
     as_chunks,
     as_flag,
     as_text,
@@ -32,7 +33,7 @@ _CONVERT: Final[Mapping[str, Convert]] = {
     "relevant": as_chunks,
     "relevant_ids": as_texts,
     "constraints": as_texts,
-    "answer": as_text,
+    "answer": as_answer,
     "retrieved": as_chunks,
     "retrieved_ids": as_texts,
     "citations": as_texts,

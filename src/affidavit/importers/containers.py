@@ -392,6 +392,8 @@ def _check_readable(head: bytes, found: Container | None, packed: str | None, fi
         named = "compressed twice", _UNPACK
     elif packed is not None and found is not None and found is not Container.ARROW_STREAM:
         named = f"{found} compressed with {packed}", _UNPACK
+    elif named is None and found is None and b"\0\0" in head:
+        named = "not text", _EXPORT
     if named is not None:
         raise AffidavitError(faults.IMPORT_PACKED, Where(file), what=named[0], remedy=named[1])
 

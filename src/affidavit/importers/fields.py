@@ -1,7 +1,7 @@
 """Reads values from a tool's row: fields under any name, lists in one cell, conversations."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Final, TypeGuard
 
@@ -109,6 +109,12 @@ _LISTS: Final = (list, tuple)
 _SCORES: Final = (bool, int, float, str)
 _CHUNK_IDS: Final = ("id", "doc_id", "document_id", "chunk_id", "source")
 CHUNK_TEXTS: Final = ("text", "content", "page_content", "context", "document")
+_HELD_TEXTS: Final = (
+    *("documents", "texts", "contexts", "passages", "sentences", "chunks", "results"),
+    *CHUNK_TEXTS,
+)
+_BESIDE_TEXT: Final = ("metadata", "score", "title", "url", "page", "type", "name")
+"""What an object has beside the text of a passage; without a text it is not several passages."""
 
 
 def has(row: Row, *names: str) -> bool:
@@ -162,11 +168,31 @@ def chunks(row: Row, *names: str) -> tuple[ImportedChunk, ...] | None:
 
 
 def as_chunks(value: object, name: str, separator: str | None = None) -> tuple[ImportedChunk, ...]:
-    """Return the passages in a list; a single text is split at the separator."""
+    """Return the passages in a list; a single text is split at the separator.
+
+    An object may be a passage, or hold the passages: by their ids, or in lists, as what a vector
+    store returns. A store that was asked one thing in a batch returns a list in a list.
+    """
+    if isinstance(value, Mapping):
+        return _held_chunks(value, name)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]
     listed = value if isinstance(value, list) else _listed(value, name, separator)
     return tuple(
         [ImportedChunk(None, one) if type(one) is str else chunk_from(one, name) for one in listed]
     )
+
+
+def _held_chunks(value: Row, name: str) -> tuple[ImportedChunk, ...]:
+    texts = next((each for each in _HELD_TEXTS if isinstance(value.get(each), list)), None)
+    if texts is not None:
+        ids = value.get("ids")
+        named = None if ids is None else tuple(one.text or "" for one in as_chunks(ids, "ids"))
+        return named_chunks(as_chunks(value[texts], name), named, name) or ()
+    is_one = any(each in value for each in (*_CHUNK_IDS, *CHUNK_TEXTS, *_BESIDE_TEXT))
+    if value and not is_one and all(isinstance(each, str) for each in value.values()):
+        return tuple(ImportedChunk(key, str(each)) for key, each in value.items())
+    return (chunk_from(value, name),)
 
 
 def chunk_from(value: object, name: str) -> ImportedChunk:
@@ -176,6 +202,8 @@ def chunk_from(value: object, name: str) -> ImportedChunk:
         if chunk == ImportedChunk():
             raise RowProblem("a passage has neither an id nor a text", name)
         return chunk
+    if isinstance(value, list):  # The sentences of one passage.
+        return ImportedChunk(text="\n".join(chunk_from(one, name).text or "" for one in value))
     return ImportedChunk(text=as_text(value, name))
 
 
@@ -328,7 +356,10 @@ _QUESTION_KEYS: Final = (
     "text",
     "content",
 )
-_ANSWER_KEYS: Final = ("answer", "response", "output", "result", "completion", "text", "content")
+_ANSWER_KEYS: Final = (
+    *("answer", "response", "output", "result", "completion", "generated_text", "message"),
+    *("choices", "text", "content"),
+)
 
 
 _PASSAGE_KEYS: Final = (
@@ -343,7 +374,13 @@ def find_passages(value: object) -> tuple[ImportedChunk, ...] | None:
     if isinstance(found, Mapping):
         name = next((one for one in _PASSAGE_KEYS if found.get(one) is not None), None)
         return None if name is None else as_chunks(found[name], name)
-    return as_chunks(found, "passages") if isinstance(found, list | tuple) else None
+    if not isinstance(found, list | tuple) or _is_conversation(found):
+        return None
+    return as_chunks(found, "passages")
+
+
+def _is_conversation(value: Sequence[object]) -> bool:
+    return any(isinstance(one, Mapping) and "role" in one for one in value)
 
 
 def decode_if_json(value: object) -> object:
@@ -366,11 +403,30 @@ def find_answer(value: object) -> str | None:
     return _find_text(decode_if_json(value), _ANSWER_KEYS, ASSISTANT_ROLES)
 
 
+def as_answer(value: object, name: str) -> str:
+    """Return an answer: a text, or an object or list that has one; refuse anything else.
+
+    A text that is JSON without an answer in it is the answer itself.
+    """
+    if isinstance(value, str):
+        found = find_answer(value) if value.lstrip().startswith("{") else None
+        return found or value
+    if not isinstance(value, Mapping | list):
+        return as_text(value, name)
+    found = find_answer(value)
+    if found is None:
+        names = ", ".join(_ANSWER_KEYS)
+        raise RowProblem(f"no answer is in {kind_of(value)} (looked for {names})", name)
+    return found
+
+
 def _find_text(value: object, keys: tuple[str, ...], roles: tuple[str, ...]) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return last_text(value, roles)
+        said = last_text(value, roles)
+        is_alone = said is None and len(value) == 1 and not _is_conversation(value)
+        return _find_text(value[0], keys, roles) if is_alone else said
     if not isinstance(value, Mapping):
         return None
     if "messages" in value:

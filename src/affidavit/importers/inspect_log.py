@@ -104,6 +104,8 @@ def _question(row: Row) -> str | None:
 def _answer(row: Row) -> str | None:
     """Return the completion; None for a sample that ended in an error."""
     output = row_in(row.get("output") or {}, "output")
+    if row.get("error") is not None:
+        return None  # What it had said until then is not what it would have answered.
     if output.get("choices") or output.get("completion"):
         return text(output, "completion") or last_text(row.get("messages"), ASSISTANT_ROLES) or ""
     return None

@@ -12,6 +12,7 @@ from typing import Final
 from affidavit.importers.fields import (
     decode_if_json,
     find_answer,
+    find_passages,
     find_question,
     milliseconds,
     row_in,
@@ -22,6 +23,7 @@ from affidavit.importers.fields import (
 from affidavit.importers.grouping import group_rows
 from affidavit.importers.otlp import SpanStep, first_non_empty, observation_step, retrieved_chunks
 from affidavit.importers.tool_format import (
+    ImportedChunk,
     Numbered,
     Record,
     Row,
@@ -60,6 +62,7 @@ def record(row: Row) -> Record:
         for one, step in zip(observations, steps, strict=True)
         if str(one.get("parentObservationId") or "") not in known
     ]
+    found = retrieved_chunks(steps)
     models = (step.answered for step in reversed(steps) if step.is_model)
     return Record(
         qid=first_non_empty(_qid(one) for one in (row, *observations)),
@@ -68,9 +71,17 @@ def record(row: Row) -> Record:
         is_run=True,
         answer=find_answer(row.get("output"))
         or first_non_empty((*(one.answered for one in roots), *models)),
-        retrieved=retrieved_chunks(steps),
+        retrieved=_beside(row) if found is None else found,
         scores=_scores(row),
         latency_ms=milliseconds(row.get("latency"), 1000) or _time_between(observations),
+    )
+
+
+def _beside(row: Row) -> tuple[ImportedChunk, ...] | None:
+    """Return passages that a program without an observation of a retriever recorded."""
+    held = (decode_if_json(row.get(name)) for name in ("metadata", "output", "input"))
+    return next(
+        (found for one in held if isinstance(one, Mapping) and (found := find_passages(one))), None
     )
 
 

@@ -350,6 +350,7 @@ def _otlp_format(name: ToolName, *markers: str, holds: RoleSet = TRACE_ONLY) -> 
         regroup=group_by_trace,
         holds=holds,
         appends=True,
+        remedy="have the program record the documents of its retriever with their texts",
     )
 
 

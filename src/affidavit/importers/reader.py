@@ -1,6 +1,8 @@
 """Detects which tool wrote a file, and reads its rows one by one."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from shlex import quote
@@ -14,6 +16,7 @@ from affidavit.gates.refusals import REFUSAL, RefusalReader
 from affidavit.importers.braintrust import BRAINTRUST
 from affidavit.importers.containers import Container, Contents, OnBad, open_contents
 from affidavit.importers.deepeval import DEEPEVAL
+from affidavit.importers.fields import decode_if_json
 from affidavit.importers.haystack import HAYSTACK
 from affidavit.importers.inspect_log import INSPECT
 from affidavit.importers.langfuse import LANGFUSE
@@ -21,7 +24,15 @@ from affidavit.importers.langsmith import LANGSMITH
 from affidavit.importers.llamaindex import LLAMAINDEX
 from affidavit.importers.mlflow import MLFLOW
 from affidavit.importers.otlp import GEN_AI, LANGFUSE_SPANS, OPENINFERENCE, TRACE_ID_KEY
-from affidavit.importers.plain_rows import NATIVE, NATIVE_ROWS, TABLE
+from affidavit.importers.plain_rows import (
+    ANSWERS,
+    NATIVE,
+    NATIVE_ROWS,
+    QUESTIONS,
+    RETRIEVED,
+    TABLE,
+    mapped_fields,
+)
 from affidavit.importers.promptfoo import PROMPTFOO
 from affidavit.importers.ragas import RAGAS
 from affidavit.importers.ragchecker import RAGCHECKER
@@ -131,7 +142,10 @@ def fields_found(value: object) -> str:
 
 
 def describe_nearest_formats(value: object) -> str:
-    """Return the formats of which the fewest fields are missing, with those fields."""
+    """Return the formats of which the fewest fields are missing, with those fields.
+
+    The text is empty if no format has any of the fields.
+    """
     shares: dict[str, float] = {}
     for tool_format in TOOL_FORMATS:
         row = next(_rows(tool_format, value), None)
@@ -143,30 +157,42 @@ def describe_nearest_formats(value: object) -> str:
             text = f"{tool_format.format}, which also has {_describe_signature(missing)}"
             shares[text] = 1 - len(missing) / len(names)
     best = max(shares.values())
-    if best:
-        return "; or ".join([text for text, share in shares.items() if share == best][:3])
-    looked_for = "; ".join(
-        f"{one.format}: {_describe_signature(one.signatures[0])}"
-        for one in TOOL_FORMATS
-        if one.format is not ToolName.NATIVE_ROWS
-    )
-    return f"none (looked for {looked_for})"
+    if not best:
+        return ""
+    nearest = [text for text, share in shares.items() if share == best]
+    return f"; nearest is {'; or '.join(nearest[:3])}"
 
 
-# Parts of the names that people give to the columns of what a table must or should have.
+# The names, and parts of the names, that people give to the columns which a table must or should
+# have. What has one of the last parts is something else.
 _LIKELY: Final = {
-    "question": ("question", "query", "prompt", "ask", "input", "user"),
-    "answer": ("answer", "response", "reply", "output", "completion", "generat", "predict", "bot"),
-    "contexts": ("context", "document", "passage", "source", "chunk", "evidence", "retriev"),
+    "question": (
+        QUESTIONS,
+        ("question", "query", "prompt", "ask", "input", "user"),
+    ),
+    "answer": (
+        ANSWERS,
+        ("answer", "response", "reply", "output", "completion", "generat", "predict", "bot"),
+    ),
+    "contexts": (
+        RETRIEVED,
+        ("context", "document", "passage", "source", "chunk", "evidence", "retriev"),
+    ),
 }
+_UNLIKELY: Final = re.compile(
+    r"(?:^|_)(?:gt|gold|ground|truth|expected|reference|ids?|scores?|recall|precision|f1|type)(?:_|$)"
+)
 
 
 def mapping_option(value: object) -> str:
     """Return the options that map the columns of a table which are probably meant."""
-    names = [str(name) for name in _first_row(value)]
+    names = [name for name in _paths(_first_row(value)) if not _UNLIKELY.search(_last(name))]
     found: dict[str, str] = {}
-    for ours, parts in _LIKELY.items():
-        likely = (name for part in parts for name in names if part in name.lower())
+    for ours, (known, parts) in _LIKELY.items():
+        likely = chain(
+            (name for word in known for name in names if _last(name) == word),
+            (name for part in parts for name in names if part in _last(name)),
+        )
         theirs = next((name for name in likely if name not in found.values()), None)
         if theirs is not None and theirs.isprintable():
             found[ours] = quote(excerpt(theirs, 40))
@@ -175,9 +201,26 @@ def mapping_option(value: object) -> str:
     return " ".join(f"--map {ours}={theirs}" for ours, theirs in found.items() if ours != theirs)
 
 
+def _paths(row: Mapping[object, object]) -> Iterator[str]:
+    """Yield the names of a row's columns, or of the fields in those that are objects."""
+    for name, value in row.items():
+        inner = decode_if_json(value)
+        if isinstance(inner, Mapping) and inner:
+            yield from (f"{name}.{each}" for each in inner)
+        else:
+            yield str(name)
+
+
+def _last(path: str) -> str:
+    return "_".join(path.rpartition(".")[2].lower().split())
+
+
 def _first_row(value: object) -> Mapping[object, object]:
     while isinstance(value, list) and value:
         value = value[0]
+    inner = _rows_alone(value)
+    if inner is not None:
+        return _first_row(inner)
     return value if isinstance(value, Mapping) else {}
 
 
@@ -206,28 +249,55 @@ def _skip(error: AffidavitError) -> None:
     """Ignore a bad line; `read_rows` will report it."""
 
 
-def _renamed(
-    values: Iterator[Numbered], columns: Mapping[str, str], file: str
+def _named(
+    values: Iterator[Numbered], columns: Mapping[str, str], *, file: str | None = None
 ) -> Iterator[Numbered]:
-    """Yield the values with columns renamed; a column that the file does not have is an error."""
-    theirs = {theirs: ours for ours, theirs in columns.items()}
+    """Yield values, which are rows or lists of rows, with columns renamed.
+
+    With `file`, a column that a row does not have is an error.
+    """
     for line, value in values:
         rows = value if isinstance(value, list) else [value]
-        for row in rows:
-            missing = [name for name in theirs if isinstance(row, Mapping) and name not in row]
-            if missing:
-                found = fields_found(row)
-                problem = f"there is no column {excerpt(missing[0])!r} to map; it has {found}"
-                raise AffidavitError(faults.IMPORT_ROW, Where(file, line), problem=problem)
-        named = [_with_names(row, theirs) for row in rows]
+        named = [
+            _with_names(row, columns, None if file is None else Where(file, line)) for row in rows
+        ]
         yield line, named if isinstance(value, list) else named[0]
 
 
-def _with_names(row: object, theirs: Mapping[str, str]) -> object:
-    if not isinstance(row, Mapping):
+def _with_names(row: object, columns: Mapping[str, str], where: Where | None) -> object:
+    if not isinstance(row, Mapping) or all(ours in row for ours in columns):
         return row
-    kept = {name: value for name, value in row.items() if name not in theirs.values()}
-    return {theirs.get(name, name): value for name, value in kept.items()}
+    found: dict[str, object] = {}
+    for ours, theirs in columns.items():
+        held = _value_at(row, theirs)
+        if held:
+            found[ours] = held[0]
+        elif where is not None and ours not in row:
+            problem = f"there is no column {excerpt(theirs)!r} to map; it has {fields_found(row)}"
+            raise AffidavitError(faults.IMPORT_ROW, where, problem=problem)
+    kept = {name: value for name, value in row.items() if name not in columns.values()}
+    return {**kept, **found}
+
+
+def _value_at(row: Mapping[object, object], path: str) -> tuple[object, ...]:
+    """Return the value of a column, or of a field within one (`metadata.chunks`), as a tuple.
+
+    It is empty if the row has no such column.
+    """
+    if path in row:
+        return (row[path],)
+    name, _, rest = path.partition(".")
+    inner = decode_if_json(row.get(name)) if rest else None
+    return _value_at(inner, rest) if isinstance(inner, Mapping) else ()
+
+
+def _rows_alone(value: object) -> list[object] | None:
+    """Return the only list of objects in an object that is not a row, such as `{"rows": [...]}`."""
+    held = value.values() if isinstance(value, Mapping) else ()
+    lists = [
+        each for each in held if isinstance(each, list) and each and isinstance(each[0], Mapping)
+    ]
+    return lists[0] if len(lists) == 1 else None
 
 
 def detect(
@@ -241,8 +311,7 @@ def detect(
     """
     file = str(path)
     with open_contents(path, file, _skip) as contents:
-        values = _renamed(contents.values, columns, file) if columns else contents.values
-        tool_format, _ = _detect_in(contents, values, file, format)
+        tool_format, _ = _detect_in(contents, columns, file, format)
     return ToolName.NATIVE if tool_format is None else tool_format.format
 
 
@@ -267,11 +336,11 @@ def read_rows(
     `columns` maps names of ours (`answer`) to the names of the file's columns.
     """
     reader = RefusalReader(refusals, is_exact=exact_refusals)
-    choices = ImportOptions(role, reader, reference_as_claim)
+    mapped = partial(mapped_fields, names=tuple(columns)) if columns else None
+    choices = ImportOptions(role, reader, reference_as_claim, mapped)
     file = str(path) if shown is None else shown
     with open_contents(path, file, on_bad) as contents:
-        values = _renamed(contents.values, columns, file) if columns else contents.values
-        tool_format, sample = _detect_in(contents, values, file, format)
+        tool_format, values = _detect_in(contents, columns, file, format)
         if tool_format is None:
             return
         if role != "both" and role not in tool_format.holds:
@@ -280,8 +349,10 @@ def read_rows(
             )
         plans: list[FilePlan] = []
         by_line, position = contents.has_lines, 0
-        found = _noted(tool_format, chain(sample, values), by_line, plans)
+        found = _noted(tool_format, values, by_line, plans)
         rows = _unfolded(tool_format, found, by_line, file, on_bad)
+        if columns:
+            rows = _named(rows, columns, file=file)
         if tool_format.regroup is not None:
             rows = tool_format.regroup(rows)
         for position, (line, row) in enumerate(rows, 1):
@@ -337,14 +408,31 @@ def _with_plans(
 
 
 def _detect_in(
-    contents: Contents, values: Iterator[Numbered], file: str, format: ToolName | None
-) -> tuple[ToolFormat | None, list[Numbered]]:
-    """Return the format and the values that were read to detect it; None for an empty file."""
+    contents: Contents, columns: Mapping[str, str], file: str, format: ToolName | None
+) -> tuple[ToolFormat | None, Iterator[Numbered]]:
+    """Return the format and all values, with columns renamed; no format for an empty file.
+
+    A document that is not known may be an object around the rows.
+    """
+    values = _named(contents.values, columns) if columns else contents.values
     sample = list(islice(values, SAMPLED))
     examined: list[object] = [value for _, value in sample]
     if not sample and contents.names:
         examined = [dict.fromkeys(contents.names)]
-    return (detect_tool_format(examined, contents, file, format) if examined else None), sample
+    if not examined:
+        return None, iter(())
+    try:
+        return detect_tool_format(examined, contents, file, format), chain(sample, values)
+    except AffidavitError as error:
+        inner = _rows_alone(examined[0]) if contents.container is Container.JSON else None
+        if inner is None:
+            raise
+        unknown = error
+    ((_, named),) = _named(iter([(1, inner)]), columns)
+    try:
+        return detect_tool_format([named], contents, file, format), iter([(1, named)])
+    except AffidavitError as error:
+        raise (unknown if unknown.values.get("nearest") else error) from None
 
 
 _PLURAL = {"gold": "gold items", "trace": "traces"}

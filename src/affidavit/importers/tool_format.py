@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from affidavit.base.digest import chunk_digest
 from affidavit.gates.rag_scoring import TEXT_ID_PREFIX
@@ -122,6 +122,8 @@ class ImportOptions:
     role: Role = "both"
     refusals: RefusalReader = field(default_factory=RefusalReader)
     reference_as_claim: bool = True
+    mapped: Callable[[Row], dict[str, Any]] | None = None
+    """Returns the fields of a record for which the user has named columns."""
     ids: "PassageIds" = field(default_factory=lambda: PassageIds())
 
 
@@ -159,6 +161,7 @@ class ToolFormat:
     it, each row is about one. A file
     that `appends` is a record of what a program did: the last row of a qid counts. In any other
     file every row counts. `plan_of` returns what a document says about the rows it should have.
+    `remedy` is what to do about a file without the texts of contexts, if naming a column is not it.
     """
 
     format: ToolName
@@ -169,6 +172,7 @@ class ToolFormat:
     holds: RoleSet = GOLD_AND_TRACE
     appends: bool = False
     plan_of: Callable[[Row], FilePlan | None] | None = None
+    remedy: str = ""
 
     def knows(self, row: object) -> bool:
         """Say whether a row has this format."""
@@ -274,7 +278,13 @@ def row_shaper(
     """Return the `shape` function of a format, given its function from rows to records."""
 
     def shape(row: Row, position: int, line: int, choices: ImportOptions) -> ImportedRow:
-        return row_from_record(record_from(row), position, line, choices)
+        record = record_from(row)
+        if choices.mapped is not None:
+            found = choices.mapped(row)
+            record = structs.replace(
+                record, **{**found, "is_run": record.is_run or "is_run" in found}
+            )
+        return row_from_record(record, position, line, choices)
 
     return shape
 
@@ -285,9 +295,12 @@ def row_from_record(
     """Return the row of a record."""
     qid = record.qid
     if not qid:
-        if not (record.question and record.question.strip()):
+        if record.question and record.question.strip():
+            qid = qid_from_question(record.question)
+        elif record.answer and record.retrieved is not None:
+            qid = f"a_{chunk_digest(record.answer)[:16]}"
+        else:
             raise RowProblem("it has neither an id nor a question (--map question=COLUMN names it)")
-        qid = qid_from_question(record.question)
     chunks = record.retrieved
     retrieved = None if chunks is None else choices.ids.of(chunks)
     role = choices.role

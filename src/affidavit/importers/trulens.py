@@ -89,4 +89,5 @@ TRULENS: Final = ToolFormat(
     shape=row_shaper(record),
     regroup=by_record,
     appends=True,
+    remedy="export the events, which have them: get_events()",
 )

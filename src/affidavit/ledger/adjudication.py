@@ -169,17 +169,20 @@ def replay_ledger(ledger: Ledger) -> Ledger:
     )
 
 
-def is_true_to_readings(ledger: Ledger) -> bool:
-    """Say whether a stored ledger follows from its claims, readings and rules.
+def find_ledger_problem(ledger: Ledger) -> str | None:
+    """Return what of a stored ledger does not follow from its claims, readings and rules, or None.
 
     Another version may have worded notes, risks, questions and reasons differently, and that proves
     nothing: the id of the ledger covers the words as they were written.
     """
     replayed = replay_ledger(ledger)
-    return replayed == ledger or (
-        ledger.ledger_id == _content_id(ledger)
-        and _without_words(replayed) == _without_words(ledger)
-    )
+    if replayed == ledger:
+        return None
+    if _without_words(replayed) != _without_words(ledger):
+        return "its verdicts, figures or decision do not follow from its readings and rules"
+    if ledger.ledger_id != _content_id(ledger):
+        return "its id is of another text, so its words or its id were changed"
+    return None
 
 
 def _without_words(ledger: Ledger) -> Ledger:

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 from affidavit import __version__
 from affidavit.reports.page_templates import page_templates
-from affidavit.reports.soak_text import DECISION_WORDS, counts_words, interval_words
+from affidavit.reports.soak_text import (
+    DECISION_WORDS,
+    counts_words,
+    interval_words,
+    said_by_failing_runs,
+)
 from affidavit.reports.text_tables import escape_controls
 from affidavit.soak.report import SoakDetails
 from affidavit.soak.surface import SurfaceReport
@@ -88,6 +93,11 @@ def _sections(details: SoakDetails) -> Iterator[PageSection]:
         "Violations by rule",
         ("Rule", "Runs that violate it"),
         _rows((rule, str(count)) for rule, count in details.violations_by_rule.items()),
+    )
+    yield PageSection(
+        "The last error line of failing runs",
+        ("Line", "Runs"),
+        _rows((line, str(count)) for line, count in said_by_failing_runs(details)),
     )
     yield PageSection(
         "Where failing runs first differ from a passing run",

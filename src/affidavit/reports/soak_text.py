@@ -1,5 +1,6 @@
 """A soak and a fault surface as text for people."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -47,6 +48,7 @@ def soak_text(details: SoakDetails) -> Iterator[TextPart]:
         )
     yield from _cases(details)
     yield from _violations(details)
+    yield from _said(details)
     yield from _infra_errors(details)
     yield from _drift(details)
     yield from _divergences(details)
@@ -106,6 +108,21 @@ def _violations(details: SoakDetails) -> Iterator[TextPart]:
             ("Rule", "Runs that violate it"),
             [(rule, str(count)) for rule, count in details.violations_by_rule.items()],
         )
+
+
+def said_by_failing_runs(details: SoakDetails) -> list[tuple[str, int]]:
+    """Return the last lines that failing runs printed as errors, the most frequent first.
+
+    A target that cannot start fails every run, and only this says why.
+    """
+    said = Counter(trial.said for trial in details.trials if trial.said is not None)
+    return sorted(said.items(), key=lambda each: (-each[1], each[0]))[:_SHOWN_ROWS]
+
+
+def _said(details: SoakDetails) -> Iterator[TextPart]:
+    if said := said_by_failing_runs(details):
+        rows = [(line, str(count)) for line, count in said]
+        yield text_table(("The last error line of failing runs", "Runs"), rows)
 
 
 def _infra_errors(details: SoakDetails) -> Iterator[TextPart]:

@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from msgspec import convert
+
+from affidavit.base.errors import Where
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import CATALOG
 from affidavit.base.text import excerpt
@@ -18,7 +21,7 @@ from affidavit.reports.text_tables import (
     text_table,
 )
 from affidavit.seal.links import LinkedSet
-from affidavit.seal.receipts import SIGNATURE, ReceiptVerification
+from affidavit.seal.receipts import ANCHOR, KEY, SIGNATURE, ReceiptVerification
 from affidavit.seal.verification import StepStatus, UnreadableInput, VerificationStep, VerifiedInput
 
 if TYPE_CHECKING:
@@ -47,10 +50,10 @@ _RESULT_CELLS: Final = {
     Exit.TAMPERED: Cell("tampered", Tone.BAD),
 }
 _CONCLUSIONS: Final = {
-    Exit.NO: "Not believed: the signature holds, and its key may not be believed",
     Exit.UNKNOWN: "Could not tell: not all that has to hold could be checked",
     Exit.TAMPERED: "Tampered: believe nothing that this receipt says",
 }
+_TRUSTED: Final = {ANCHOR: "its time stamp", KEY: "its key"}
 _UNFINISHED: Final = "the run is unfinished"
 
 
@@ -111,10 +114,18 @@ def _receipt_text(name: str, verification: ReceiptVerification) -> Iterator[Text
             f" confidence {said.confidence}"
         )
         return
-    yield _CONCLUSIONS[verification.exit]
+    yield _CONCLUSIONS.get(verification.exit) or _distrust(verification.steps)
     problem = verification.problem
     if problem is not None and problem.fault is not None:
         yield f"Next: {problem.fault.next_step}"
+
+
+def _distrust(steps: Sequence[VerificationStep]) -> str:
+    """Say what cannot be trusted of a receipt that nothing proves to be tampered with."""
+    failed = [step.name for step in steps if step.status is StepStatus.FAILED]
+    what = " and ".join(_TRUSTED[name] for name in failed if name in _TRUSTED)
+    holds = any(step.name == SIGNATURE and step.status is StepStatus.PASSED for step in steps)
+    return f"Not believed: {'the signature holds, but ' * holds}{what} cannot be trusted"
 
 
 def not_interpreted_text(members: Sequence[str]) -> Iterator[str]:
@@ -249,9 +260,11 @@ def _attestation_text(outcome: "VerifiedAttestation") -> Iterator[TextPart]:
     verification = outcome.verification
     yield _step_table(verification.steps)
     if verification.error is not None:
-        conclusion = _ATTESTATION_CONCLUSIONS[verification.exit]
-        yield f"{conclusion}: {single_line(str(verification.error['message']))}"
-        yield f"Next: {verification.error['next']}"
+        error, conclusion = verification.error, _ATTESTATION_CONCLUSIONS[verification.exit]
+        place = str(convert({name: error[name] for name in ("file", "line", "field")}, Where))
+        said = f"{place}: {error['message']}" if place else str(error["message"])
+        yield f"{conclusion}: {single_line(said)}"
+        yield f"Next: {error['next']}"
         return
     yield f"Verified: {_attested(verification)}"
     yield "A signature proves who said it, not that it is true."

@@ -13,12 +13,17 @@ Ci95 = tuple[float, float]
 ESTIMATOR: Final = "C(c,k)/C(n,k)"
 _SEED: Final = 1
 _RESAMPLES: Final = 500
+_FEWEST_CASES: Final = 20
+"""Resampling fewer cases gives intervals that are far too narrow: two that are alike give none."""
 _MOST_INTERVALS: Final = 64
 """Beyond this k the bootstrap over cases is not run: it takes as long as the soak."""
 
 
 class PassHatK(Struct, frozen=True, forbid_unknown_fields=True):
-    """The probability that k runs all pass. Without an interval, there are too few cases."""
+    """The probability that k runs all pass.
+
+    Without an interval, there are too few cases, or they do not differ.
+    """
 
     k: Position
     value: float
@@ -29,7 +34,7 @@ class PassHatKTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """pass^k for every k that the runs allow.
 
     Over runs the interval is Wilson's of the pass rate, to the power of k. Over cases the value is
-    the mean of the cases, as in tau-bench, and the interval resamples cases.
+    the mean of the cases, as in tau-bench, and the interval resamples cases if there are enough.
     """
 
     estimator: Literal["C(c,k)/C(n,k)"] = ESTIMATOR
@@ -138,6 +143,6 @@ def _over_cases(cases: Sequence[SoakCounts]) -> Iterable[PassHatK]:
     for k in range(1, most + 1):
         values = [each[k - 1] for each in by_case]
         interval = None
-        if len(cases) > 1 and k <= _MOST_INTERVALS:
+        if len(cases) >= _FEWEST_CASES and k <= _MOST_INTERVALS and len(set(values)) > 1:
             interval = bootstrap(values, mean, seed=_SEED, resamples=_RESAMPLES).interval
         yield PassHatK(k, rounded(mean(values) or 0.0), rounded_ci95(interval))

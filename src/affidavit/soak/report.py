@@ -118,6 +118,7 @@ class SoakPlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     services: dict[str, str] = {}
     gates: tuple[str, ...] = ()
     trial_gates: tuple[str, ...] = ()
+    trial_checks: tuple[str, ...] = ()
     limits: dict[str, int] = {}
     trial_limits: dict[str, float] = {}
     suite: str | None = None

@@ -41,7 +41,8 @@ class Trial(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
     A stored bundle has no seed. `bundle` is the file of the evidence, `bundle_id` names its content
     without times, and `bundle_digest` is that of the file.
-    `faults` counts the injected faults by kind.
+    `faults` counts the injected faults by kind. `said` is the last line that a command printed as
+    an error before it failed.
     """
 
     index: Position
@@ -55,6 +56,7 @@ class Trial(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     bundle_id: DigestText | None = None
     bundle_digest: DigestText | None = None
     faults: dict[str, int] = {}
+    said: str | None = None
 
     @property
     def is_judged(self) -> bool:

@@ -6,9 +6,11 @@ that the settings name.
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import IO, Any, Final
@@ -189,7 +191,13 @@ def _object(line: bytes) -> dict[str, Any]:
 def main(path: str) -> int:
     """Read the settings and serve."""
     settings = msgspec.json.decode(Path(path).read_bytes(), type=McpProxySettings)
-    return McpFaultProxy(settings, sys.stdout.buffer).run(sys.stdin.buffer)
+    # Closing `sys.stdout` leaves its descriptor open, and a client would wait for more.
+    client = os.fdopen(1, "wb")
+    try:
+        return McpFaultProxy(settings, client).run(sys.stdin.buffer)
+    finally:
+        with suppress(OSError):  # A client that has hung up.
+            client.close()
 
 
 if __name__ == "__main__":

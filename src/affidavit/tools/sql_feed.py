@@ -203,14 +203,16 @@ def _sqlite_failure(error: Exception) -> SourceFailedError:
         return SourceFailedError(FailureReason.FORBIDDEN, problem)
     if name == "SQLITE_TOOBIG":
         return SourceFailedError(FailureReason.TOO_LARGE, "a value of the result is too large")
-    # The message names what is wrong with the query: a table, a column, a word, a parameter.
+    if counts := _WRONG_BINDINGS.search(str(error)):
+        problem = "the query has {} parameter(s), and `params` names {} argument(s)"
+        return SourceFailedError(FailureReason.REFUSED, problem.format(*counts.groups()))
+    # The message names what is wrong with the query: a table, a column, a word.
     said = f": {excerpt(str(error))}" if name in _QUERY_ERRORS else ""
     return SourceFailedError(FailureReason.REFUSED, f"SQLite refused the query ({name}){said}")
 
 
 _QUERY_ERRORS: Final = frozenset({"SQLITE_ERROR", "ProgrammingError"})
-
-
+_WRONG_BINDINGS: Final = re.compile(r"uses ([0-9]+), and there (?:is|are) ([0-9]+) supplied")
 _WRONG_COUNT: Final = re.compile(r"the server expects [0-9]+ arguments? for this query")
 
 

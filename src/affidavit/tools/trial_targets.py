@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from time import monotonic
 from typing import Any, Final, Protocol
 from urllib.parse import SplitResult
@@ -28,6 +28,8 @@ from affidavit.base.text import excerpt
 from affidavit.soak.trial import InfraError, InfraErrorKind
 
 _TAIL_BYTES: Final = 2_000
+_WORKER_SECONDS: Final = 15.0
+"""How much longer than the trial a worker may take, which is more than ending it takes."""
 _ENDINGS: Final[Mapping[str, tuple[InfraErrorKind, str]]] = {
     "timeout": (InfraErrorKind.TIME_BUDGET_EXCEEDED, "it did not end within {seconds:g} s"),
     "size": (InfraErrorKind.LIMIT_EXCEEDED, "it wrote more than its limit of {size} bytes"),
@@ -83,11 +85,15 @@ class TrialRequest:
 
 @dataclass(frozen=True, slots=True)
 class TargetRun:
-    """How a target ended: its code (0 success, 1 failure), or why it cannot be judged."""
+    """How a target ended: its code (0 success, 1 failure), or why it cannot be judged.
+
+    `said` is the last line that a command printed as an error before it failed.
+    """
 
     seconds: float
     code: int | None = None
     error: InfraError | None = None
+    said: str | None = None
 
 
 class Target(Protocol):
@@ -123,6 +129,10 @@ class CommandTarget:
         worker = self._worker()
         started = monotonic()
         group: list[int] = []
+        # A target can stop the worker that watches it.
+        watchdog = Timer(request.limits.seconds + _WORKER_SECONDS, worker.kill)
+        watchdog.daemon = True
+        watchdog.start()
         try:
             reply = _ask(worker, self._message(request), group)
         except (OSError, ValueError):
@@ -134,6 +144,8 @@ class CommandTarget:
             problem = "the process that ran it was killed"
             error = InfraError(InfraErrorKind.SUBPROCESS_FAILED, problem)
             return TargetRun(monotonic() - started, error=error)
+        finally:
+            watchdog.cancel()
         with self._lock:
             self._idle.append(worker)
         return _outcome(reply, request)
@@ -241,20 +253,22 @@ def _outcome(reply: Mapping[str, Any], request: TrialRequest) -> TargetRun:
     elif code < 0:
         message = f"it was ended by signal {-code}"
     elif code > 1:
-        message = f"it ended with {code}{_last_line(request.folder / 'stderr')}"
+        last = _last_line(request.folder / "stderr")
+        message = f"it ended with {code}{f' ({last})' if last else ''}"
     else:
-        return TargetRun(seconds, code=code)
+        said = _last_line(request.folder / "stderr") if code else None
+        return TargetRun(seconds, code=code, said=said)
     return TargetRun(seconds, error=InfraError(InfraErrorKind.SUBPROCESS_FAILED, message))
 
 
-def _last_line(path: Path) -> str:
-    """Return the last line that a target printed as an error, in parentheses."""
+def _last_line(path: Path) -> str | None:
+    """Return the last line that a target printed as an error, if there is one."""
     with suppress(OSError), path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         lines = stream.read().decode(errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f" ({excerpt(last, 200)})" if last else ""
-    return ""
+        return excerpt(last, 200) if last else None
+    return None
 
 
 @dataclass(frozen=True, slots=True)

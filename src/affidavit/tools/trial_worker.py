@@ -30,6 +30,8 @@ _TERM_SECONDS: Final = 1.0
 _KILL_SECONDS: Final = 10.0
 _MAX_ENTRIES: Final = 100_000
 _NOT_STARTED: Final = 127
+_DATA_FACTOR: Final = 8
+"""Data that one process may have beyond the limit, before it is seen to need too much memory."""
 _CGROUP_ROOT: Final = Path("/sys/fs/cgroup")
 
 
@@ -44,6 +46,7 @@ class ControlGroup:
 
     def __init__(self, memory_bytes: int, processes: int) -> None:
         self._folders: list[Path] = []
+        self.limits_memory = False
         wanted = {
             "": {"memory.max": memory_bytes, "pids.max": processes},
             "memory": {"memory.limit_in_bytes": memory_bytes},
@@ -51,20 +54,27 @@ class ControlGroup:
         }
         for controllers, place in _hierarchies():
             for name in controllers.split(","):
-                if name in wanted:
-                    self._make(_CGROUP_ROOT / name / place.lstrip("/"), wanted[name])
+                parent = _CGROUP_ROOT / name / place.lstrip("/")
+                # The second version allows groups only in one without processes, so beside ours.
+                for folder in (parent, parent.parent) if not name else (parent,):
+                    if name in wanted and self._make(folder, wanted[name]):
+                        self.limits_memory |= name in ("", "memory")
+                        break
 
-    def _make(self, parent: Path, settings: dict[str, int]) -> None:
+    def _make(self, parent: Path, settings: dict[str, int]) -> bool:
         folder = parent / f"affidavit-{os.getpid()}"
-        with contextlib.suppress(OSError):
+        try:
             folder.mkdir()
-            try:
-                for name, value in settings.items():
-                    _write(folder / name, value)
-            except OSError:
-                folder.rmdir()
-                raise
-            self._folders.append(folder)
+        except OSError:
+            return False
+        try:
+            for name, value in settings.items():
+                _write(folder / name, value)
+        except OSError:
+            folder.rmdir()
+            return False
+        self._folders.append(folder)
+        return True
 
     def join(self) -> None:
         """Move this process into the groups."""
@@ -74,12 +84,19 @@ class ControlGroup:
 
     def kills(self) -> int:
         """Return how many processes were killed because of their memory."""
+        return self._count(("memory.events", "memory.oom_control"), "oom_kill ")
+
+    def refused_forks(self) -> int:
+        """Return how often a process could not be started because there were too many."""
+        return self._count(("pids.events",), "max ")
+
+    def _count(self, names: tuple[str, ...], key: str) -> int:
         found = 0
         for folder in self._folders:
-            for name in ("memory.events", "memory.oom_control"):
+            for name in names:
                 with contextlib.suppress(OSError):
                     lines = (folder / name).read_text().splitlines()
-                    found += sum(int(x.split()[1]) for x in lines if x.startswith("oom_kill "))
+                    found += sum(int(x.split()[1]) for x in lines if x.startswith(key))
         return found
 
     def remove(self) -> None:
@@ -112,7 +129,7 @@ class RunningTrial:
     def __init__(self, request: dict[str, Any], group: ControlGroup) -> None:
         self._request = request
         self._group = group
-        self._killed_before = group.kills()
+        self._killed_before, self._refused_before = group.kills(), group.refused_forks()
         self._started = time.monotonic()
         self.pid = self._start()
         self.code: int | None = None
@@ -126,7 +143,7 @@ class RunningTrial:
             os.setsid()
             _prctl(_SET_PDEATHSIG, signal.SIGKILL)
             self._group.join()
-            _limit(request)
+            _limit(request, limits_memory=not self._group.limits_memory)
             streams = (
                 (os.devnull, os.O_RDONLY),
                 (request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_APPEND),
@@ -155,6 +172,8 @@ class RunningTrial:
         _kill_descendants()
         if self._group.kills() > self._killed_before:
             ended = "memory"
+        elif ended is None and self._group.refused_forks() > self._refused_before:
+            ended = "processes"
         elif ended is None and self._is_over_size():
             ended = "size"
         return {"code": self.code, "seconds": seconds, "ended": ended, "left": left}
@@ -183,7 +202,10 @@ class RunningTrial:
     def _beyond_limits(self) -> str | None:
         if self._is_over_size():
             return "size"
-        return "processes" if len(_descendants()) > self._request["max_processes"] else None
+        running = _descendants()
+        if len(running) > self._request["max_processes"]:
+            return "processes"
+        return "memory" if _is_over_memory(running, self._request["max_memory_bytes"]) else None
 
     def _reap(self) -> bool:
         """Collect what has ended, and say whether the target has."""
@@ -219,19 +241,43 @@ class RunningTrial:
         )
 
 
-def _limit(request: dict[str, Any]) -> None:
+def _limit(request: dict[str, Any], *, limits_memory: bool) -> None:
     import resource
 
-    limits = {
-        # Not RLIMIT_AS: V8 and the JVM reserve far more addresses than memory.
-        resource.RLIMIT_DATA: request["max_memory_bytes"],
-        resource.RLIMIT_FSIZE: request["max_file_bytes"],
-        resource.RLIMIT_CORE: 0,
-    }
+    limits = {resource.RLIMIT_FSIZE: request["max_file_bytes"], resource.RLIMIT_CORE: 0}
+    if limits_memory:
+        # Not RLIMIT_AS: V8 and the JVM reserve far more addresses than memory. And not the limit
+        # itself: a target that is refused memory fails by itself, and that would be judged.
+        limits[resource.RLIMIT_DATA] = request["max_memory_bytes"] * _DATA_FACTOR
     for name, most in limits.items():
         hard = resource.getrlimit(name)[1]
         value = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(name, (value, value))
+
+
+def _is_over_memory(processes: list[int], most: int) -> bool:
+    """Say whether processes hold more memory than a limit; a page that several share counts once.
+
+    What they share is looked up only if they would be over the limit without it.
+    """
+    return _resident(processes) > most and _proportional(processes) > most
+
+
+def _resident(processes: list[int]) -> int:
+    page, total = os.sysconf("SC_PAGE_SIZE"), 0
+    for pid in processes:
+        with contextlib.suppress(OSError):
+            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
+    return total
+
+
+def _proportional(processes: list[int]) -> int:
+    total = 0
+    for pid in processes:
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            total += sum(int(x.split()[1]) * 1024 for x in lines if x.startswith("Pss:"))
+    return total
 
 
 @contextlib.contextmanager

@@ -54,6 +54,13 @@ ARCHIVE_DUPLICATE = Fault(
 ARCHIVE_UNLISTED = Fault(
     "AF607", "archive.unlisted", "the member {name!a} does not belong to a bundle", _GET_AGAIN
 )
+ARCHIVE_REPACKED = Fault(
+    "AF530",
+    "archive.repacked",
+    "the bundle was compressed again, so the digest of its compressed bytes is gone",
+    "get the bundle as it was sealed; programs that compress it again change its bytes",
+    Exit.UNKNOWN,
+)
 ARCHIVE_MISSING = Fault(
     "AF608", "archive.missing", "the bundle has no {name}: {problem}", _GET_AGAIN
 )
@@ -96,6 +103,7 @@ BUNDLE_VERSION = Fault(
     "bundle.version",
     "{what} is {found}; only {known} can be verified",
     "use the version of the tool that wrote the bundle",
+    Exit.UNKNOWN,
 )
 BUNDLE_SIZE = Fault(
     "AF622",

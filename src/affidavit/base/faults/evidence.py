@@ -415,7 +415,7 @@ TIME_SYNTAX = Fault(
 SESSION_TAMPERED = Fault(
     "AF279",
     "session.tampered",
-    "the ledger was changed after it was written: its verdicts do not follow from its evidence",
+    "the ledger was changed after it was written: {problem}",
     "check the answer again, and find out who changed the file",
     Exit.TAMPERED,
 )

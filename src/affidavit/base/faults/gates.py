@@ -115,7 +115,7 @@ GOLD_UNNAMED = Fault(
 IMPORT_UNKNOWN = Fault(
     "AF420",
     "import.unknown",
-    "unknown import format: it has {found}; nearest is {nearest}",
+    "unknown import format: it has {found}{nearest}",
     "map its columns: {option}; docs/formats.md lists the fields of every format",
 )
 IMPORT_ROW = Fault(

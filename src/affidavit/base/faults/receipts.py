@@ -342,7 +342,7 @@ STAMP_UNAVAILABLE = Fault(
     "AF371",
     "stamp.unavailable",
     "the time stamp authority {url} returned no token: {problem}",
-    "try again, give another authority with --anchor, or go without a time stamp",
+    "try again, ask another authority, or go without a time stamp",
     Exit.UNKNOWN,
 )
 RECEIPTS_NONE = Fault(
@@ -431,7 +431,8 @@ ASSERTION = Fault(
     "AF389",
     "answer.assertion",
     "{text!r} is not an assertion about a file",
-    "write a path, an operator and a value, such as 'price <= 10' or 'items.0.name exists'",
+    "write a path, one operator and a value, such as 'price <= 10'; JSON is written in full, and a "
+    "text with < > = in double quotes, such as 'name = \"a=b\"'",
 )
 RECEIPT_SIZE = Fault(
     "AF390",
@@ -464,4 +465,10 @@ LINKS_BROKEN = Fault(
     "the linked receipts are not those that were issued together: {problem}",
     "get all of them from the issuer again",
     Exit.TAMPERED,
+)
+STAMP_EXISTS = Fault(
+    "AF529",
+    "receipt.stamp_exists",
+    "there is a time stamp already, and an earlier one cannot be had again",
+    "keep it, or write another one beside it with --output",
 )

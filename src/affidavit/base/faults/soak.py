@@ -80,6 +80,12 @@ SOAK_MERGE = Fault(
     "these soaks cannot be merged: {problem}",
     "give the documents of all shards of one soak",
 )
+SOAK_CHECKS = Fault(
+    "AF775",
+    "soak.checks",
+    "these checks cannot judge a run: {problem}",
+    "write a list of checks as for `affidavit answer`, with a type of event as `tool`",
+)
 SURFACE_NOT_JUDGED = Fault(
     "AF774",
     "surface.not_judged",

@@ -665,7 +665,6 @@ async function readBundle(bytes, passed = () => {}) {
   const first = memberNamed(raw, 0, "manifest.json");
   passed("container");
   const manifest = readManifest(first.data), ours = manifest.get("x-affidavit");
-  if (ours && !isSealed) refuse("AF601", "its gzip header is not the one that Affidavit writes");
   requirePadding(raw, first);
   passed("manifest");
   const second = memberNamed(raw, first.next, "events.ndjson"), events = second.data;
@@ -703,6 +702,7 @@ async function readBundle(bytes, passed = () => {}) {
   if (rest.length - 512 >= 10240 || rest.length % 512 || rest.some((byte) => byte)) {
     refuse("AF603", "there is data after the end of the tar archive");
   }
+  if (ours && !isSealed) refuse("AF530", "the bundle was compressed again, so the digest of its compressed bytes is gone");
   passed("end");
   return {
     parts: [first.data, events], manifest, times,
