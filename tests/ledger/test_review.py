@@ -8,7 +8,7 @@ from tests.ledger.small_ledgers import ledger
 
 from affidavit.base.errors import AffidavitError
 from affidavit.decision.decision import Decision
-from affidavit.ledger.adjudication import is_true_to_readings
+from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.ledger.model import ClaimType, Importance, Verdict
 from affidavit.ledger.review import (
     Approval,
@@ -63,8 +63,8 @@ def test_the_last_decision_about_a_field_counts_and_the_others_stay_visible() ->
     assert seen.entries[:3] == made.entries[:3]
     assert seen.summary.by_verdict.weak == 2
     assert seen.summary.by_importance.minor == made.summary.by_importance.minor + 1
-    assert is_true_to_readings(made)
-    assert not is_true_to_readings(seen)
+    assert not find_ledger_problem(made)
+    assert find_ledger_problem(seen)
 
 
 def test_gates_are_decided_again_over_the_effective_verdicts() -> None:

@@ -12,7 +12,7 @@ from tests.store.making import AT, LATER, add_checked_session, add_sources, work
 
 from affidavit.base.digest import chunk_hash
 from affidavit.base.errors import AffidavitError
-from affidavit.ledger.adjudication import is_true_to_readings
+from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.ledger.record import ledger_to_json
 from affidavit.ledger.review import DecidedField
 from affidavit.store.database import Database, Scope
@@ -55,7 +55,7 @@ def test_a_ledger_is_kept_byte_for_byte_and_replays(database: Database) -> None:
     exact = database.read(mine, lambda scope: exact_ledger(scope, run.id))
     assert exact == ledger_to_json(seed_ledger())
     ledger = database.read(mine, lambda scope: stored_ledger(scope, run.id))
-    assert is_true_to_readings(ledger)
+    assert not find_ledger_problem(ledger)
     assert run.ledger_id == ledger.ledger_id
     assert run.status == "done"
     assert run.decision == ledger.gates.decision.value
@@ -193,7 +193,7 @@ def test_a_decision_stands_beside_the_verdict_of_the_judge(database: Database) -
     assert made.decided_by == "ana"
     header = database.read(mine, lambda scope: stored_header(scope, run.id))
     assert header.summary.by_verdict.not_found == 0
-    assert is_true_to_readings(database.read(mine, lambda scope: stored_ledger(scope, run.id)))
+    assert not find_ledger_problem(database.read(mine, lambda scope: stored_ledger(scope, run.id)))
     again = _decide(database, mine, run, claim_id=fourth.claim_id, value="weak")
     assert again.from_value == "supported"
     approved = _decide(

@@ -16,7 +16,7 @@ from affidavit.app import ledger_service
 from affidavit.app.bundles import open_bundle
 from affidavit.app.clock import now_ms
 from affidavit.app.ledger_service import UploadLimits
-from affidavit.ledger.adjudication import is_true_to_readings
+from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.ledger.record import ledger_from_json
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.problems import STATUSES
@@ -66,7 +66,7 @@ def test_from_upload_to_review(client: LedgerClient, tmp_path: Path) -> None:
     assert cited["chunk"]["boxes"][0][0] == 12
 
     sealed = client.ask("GET", f"/sessions/{session}/ledger/sealed").body
-    assert is_true_to_readings(ledger_from_json(sealed))
+    assert not find_ledger_problem(ledger_from_json(sealed))
 
     fourth = ledger["entries"][3]
     path = f"/sessions/{session}/claims/{fourth['claim_id']}"

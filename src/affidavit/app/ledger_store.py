@@ -17,7 +17,7 @@ from affidavit.base.faults import input as input_faults
 from affidavit.documents.growing_index import open_growing_index, update_index
 from affidavit.documents.index import SourceIndex, boxes_within, page_of
 from affidavit.documents.model import DocumentFinding, LineBox
-from affidavit.ledger.adjudication import is_true_to_readings
+from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.ledger.model import Chunk, Document, Span
 from affidavit.ledger.record import ledger_from_json
 from affidavit.store.api_keys import DEFAULT_WORKSPACE
@@ -209,8 +209,8 @@ def _import_ledger(database: Database, workspace: str, exact: bytes) -> bool:
         finish_run(scope, run, ledger, exact, at)
         return True
 
-    if not is_true_to_readings(ledger):
+    if problem := find_ledger_problem(ledger):
         from affidavit.base.faults.evidence import SESSION_TAMPERED
 
-        raise AffidavitError(SESSION_TAMPERED)
+        raise AffidavitError(SESSION_TAMPERED, problem=problem)
     return database.write(workspace, work)

@@ -18,7 +18,7 @@ from affidavit.app.ledger_store import DATABASE_FILE, LedgerStore, StoreConfig
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import store as faults
 from affidavit.base.files import digest_file, is_there
-from affidavit.ledger.adjudication import is_true_to_readings
+from affidavit.ledger.adjudication import find_ledger_problem
 from affidavit.store.database import Scope, SystemScope
 from affidavit.store.schema import differences, require_current, revision_of, upgrade
 from affidavit.store.session_rows import stored_ledger
@@ -199,7 +199,7 @@ def _ledger_problems(store: LedgerStore) -> Iterator[str]:
                 ledger = stored_ledger(scope, run_id)
             except AffidavitError as error:
                 return error.message
-            return None if is_true_to_readings(ledger) else "it differs from its replay"
+            return find_ledger_problem(ledger)
 
         problem = store.database.read(workspace, load)
         if problem is not None:
