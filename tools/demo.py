@@ -87,6 +87,12 @@ STEPS: tuple[Step, ...] = (
         ("affidavit", "keys", "new", "--project", "demo-output"),
     ),
     Step(
+        "The same for many people",
+        "A service takes the two documents, checks the answer in a worker process, and gives the"
+        " report as a PDF. The store has the session of the command line, too.",
+        ("python", "-m", "tools.demo_service"),
+    ),
+    Step(
         "Do the tools confirm what was said?",
         "Two tools are asked, one of them in two places. One check holds and one is contradicted,"
         " so the answer is contradicted. A signed receipt contains all the evidence.",

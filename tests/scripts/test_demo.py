@@ -63,6 +63,6 @@ def test_no_styles_without_a_terminal() -> None:
 
 
 def test_every_step_runs_the_product() -> None:
-    scripts = ("samples/runs/record_run.py", "tools.demo_authority")
+    scripts = ("samples/runs/record_run.py", "tools.demo_authority", "tools.demo_service")
     for step in STEPS:
         assert step.command[0] == "affidavit" or any(name in step.command for name in scripts)

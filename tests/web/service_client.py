@@ -12,6 +12,7 @@ from tests.repository import ROOT
 
 from affidavit.app.clock import datetime_of
 from affidavit.app.keys import create_key, key_folder, random_bytes
+from affidavit.app.ledger_service import LedgerService
 from affidavit.app.service import AnswerService, ServiceConfig, api_key_file, create_api_key
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.application import ServiceDependencies, build_application
@@ -71,6 +72,7 @@ class Service:
     config: ServiceConfig | None = None
     seconds: float = 0.0
     log: io.StringIO = field(default_factory=io.StringIO)
+    ledgers: LedgerService | None = None
     app: ServiceMiddleware = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,12 +80,16 @@ class Service:
             api_key_file(self.project), RequestLog(self.log, lambda: AT), lambda: self.seconds
         )
         use_cases = AnswerService(self.config or ServiceConfig(project=self.project))
-        self.app = build_application(use_cases, self.settings, dependencies)
+        self.app = build_application(use_cases, self.settings, dependencies, self.ledgers)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
         """The lines of the log."""
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+    def note(self, event: str, **members: object) -> None:
+        """Write a line into the log, as a worker does."""
+        RequestLog(self.log, lambda: AT).write(event, **members)
 
     def ask(
         self,
@@ -134,6 +140,7 @@ async def ask_async(
 ) -> Reply:
     """Send one request within a running event loop."""
     given = {"host": "127.0.0.1:8320", **(headers or {})}
+    path, _, query = path.partition("?")
     scope: Any = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -142,7 +149,7 @@ async def ask_async(
         "scheme": "http",
         "path": path,
         "raw_path": path.encode(),
-        "query_string": b"",
+        "query_string": query.encode(),
         "root_path": "",
         "headers": [(name.encode(), text.encode("latin-1")) for name, text in given.items()],
         "client": client,

@@ -10,10 +10,11 @@ from click.testing import Result
 from tests.cli.running import run
 
 from affidavit.app import keys as keys_module
-from affidavit.app.service import api_key_file
+from affidavit.app.service import api_key_file, list_api_keys
 from affidavit.base.errors import AffidavitError
 from affidavit.store.api_keys import ApiKeyFile
 
+AT = "2026-01-01T00:00:00Z"
 KEY = re.compile(r"afk_[0-9a-f]{12}_[0-9a-f]{64}")
 
 
@@ -26,7 +27,7 @@ def test_an_api_key_is_created_listed_and_revoked(tmp_path: Path) -> None:
     key = made.stdout.strip()
     assert KEY.fullmatch(key)
     file = api_key_file(tmp_path)
-    found = file.find(key)
+    found = file.find(key, AT)
     assert found is not None
     assert [scope.value for scope in found.scopes] == ["answer", "verify"]
     kept = file.path.read_text("utf-8")
@@ -36,7 +37,7 @@ def test_an_api_key_is_created_listed_and_revoked(tmp_path: Path) -> None:
     assert "billing bot" in listed.stdout
     assert key not in listed.stdout
     revoked = apikeys(tmp_path, "revoke", "billing bot")
-    assert (revoked.exit_code, file.find(key)) == (0, None)
+    assert (revoked.exit_code, file.find(key, AT)) == (0, None)
     (line,) = json.loads(apikeys(tmp_path, "list", "--json").stdout)["keys"]
     assert (line["status"], line["name"]) == ("revoked", "billing bot")
 
@@ -52,6 +53,39 @@ def test_each_key_has_its_own_salt(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert one.sha256 != other.sha256
 
 
+def test_a_key_has_a_workspace_and_expires(tmp_path: Path) -> None:
+    made = apikeys(tmp_path, "new", "a", "--workspace", "acme", "--expires", "2999-01-31", "--json")
+    created = json.loads(made.stdout)
+    assert (created["workspace"], created["expires_at"]) == ("acme", "2999-01-31T00:00:00Z")
+    file = api_key_file(tmp_path)
+    found = file.find(created["key"], "2999-01-30T23:59:59Z")
+    assert found is not None
+    assert found.workspace == "acme"
+    assert file.find(created["key"], "2999-01-31T00:00:00Z") is None
+    (listed,) = list_api_keys(file, "2999-02-01T00:00:00Z")
+    assert (listed.status, listed.workspace) == ("expired", "acme")
+
+
+FIRST_VERSION = """{"schema": "affidavit-api-keys/v1", "keys": [{"id": "000000000000",
+"name": "old", "scopes": ["answer", "verify", "read"], "salt": "00", "sha256": "00",
+"created_at": "x"}]}"""
+
+
+def test_keys_of_version_1_are_migrated_and_gain_no_power(tmp_path: Path) -> None:
+    path = tmp_path / ".affidavit" / "api-keys.json"
+    path.parent.mkdir()
+    path.write_text(FIRST_VERSION, "utf-8")
+    path.chmod(0o600)
+    (old,) = ApiKeyFile(path).keys()
+    assert (old.workspace, old.expires_at) == ("default", None)
+    assert [scope.value for scope in old.scopes] == ["answer", "verify", "read"]
+    assert apikeys(tmp_path, "new", "young").exit_code == 0
+    written = json.loads(path.read_bytes())
+    assert written["schema"] == "affidavit-api-keys/v2"
+    assert [key["name"] for key in written["keys"]] == ["old", "young"]
+    assert ApiKeyFile(path).keys()[0] == old
+
+
 def test_nothing_to_list(tmp_path: Path) -> None:
     listed = apikeys(tmp_path, "list")
     assert (listed.exit_code, listed.stdout) == (0, "")
@@ -65,6 +99,9 @@ REFUSED = {
     "a name that no line of a log shows": (("new", "a\x1bb"), "AF525"),
     "no such key": (("revoke", "nobody"), "AF524"),
     "an empty reference": (("revoke", ""), "AF524"),
+    "no such workspace": (("new", "a", "--workspace", "../x"), "AF868"),
+    "no time": (("new", "a", "--expires", "soon"), "AF278"),
+    "a day in the past": (("new", "a", "--expires", "2020-01-01"), "AF871"),
     "no such scope": (("new", "a", "--scope", "all"), "AF001"),
 }
 

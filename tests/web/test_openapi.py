@@ -120,7 +120,7 @@ def test_local_callers_need_no_key_only_where_the_service_allows_it() -> None:
         use_cases: Any = None
         handlers = Handlers(use_cases, settings, anyio.CapacityLimiter(1), CallerSlots(1))
         secured = [route for route in handlers.routes() if route.security]
-        assert len(secured) == 3
+        assert len(secured) == 4
         for route in secured:
             assert ({} in (route.security or ())) is anonymous
 

@@ -163,7 +163,7 @@ def test_two_processes(project: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="/proc tells who has what open")
 def test_simultaneous_connections_are_shared_between_the_processes(project: Path) -> None:
-    with serving(project, "--workers", "2", "-q") as service:
+    with serving(project, "--workers", "2", "--job-workers", "0", "-q") as service:
         port = int(service.url.rpartition(":")[2])
         deadline = time.monotonic() + 60
         more: list[int] = []

@@ -28,6 +28,11 @@ def precise_now() -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:09}Z"
 
 
+def now_ms() -> int:
+    """Return the time in milliseconds, for leases and expiry. Nothing that is sealed has it."""
+    return time.time_ns() // 1_000_000
+
+
 def time_of(text: str | None) -> str:
     """Return the day or time that the user gave, in whole seconds UTC; by default now."""
     if text is None:

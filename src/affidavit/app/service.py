@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -31,6 +31,7 @@ from affidavit.app.verify import ReceiptInput, is_linked_document, trust_from, v
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
+from affidavit.base.faults import store as store_faults
 from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.seal.keys import SigningKey
@@ -41,9 +42,11 @@ from affidavit.seal.receipts import (
     linked_verification,
 )
 from affidavit.store.api_keys import (
+    DEFAULT_WORKSPACE,
     ID_BYTES,
     SALT_BYTES,
     SECRET_BYTES,
+    WORKSPACE_NAME,
     ApiKey,
     ApiKeyFile,
     ApiKeyScope,
@@ -52,6 +55,9 @@ from affidavit.store.api_keys import (
     digest_of_secret,
 )
 from affidavit.store.files import FileBackedValue
+
+if TYPE_CHECKING:
+    from affidavit.app.ledger_store import StoreConfig
 
 MAX_NAME_LETTERS: Final = 64
 
@@ -64,6 +70,8 @@ class CreatedApiKey:
     name: str
     scopes: tuple[str, ...]
     key: str
+    workspace: str
+    expires_at: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +84,8 @@ class ListedApiKey:
     status: str
     created_at: str
     revoked_at: str | None
+    workspace: str
+    expires_at: str | None
 
 
 def create_api_key(
@@ -85,10 +95,16 @@ def create_api_key(
     *,
     random_bytes: Callable[[int], bytes],
     at: str,
+    workspace: str = DEFAULT_WORKSPACE,
+    expires_at: str | None = None,
 ) -> CreatedApiKey:
     """Create a key for the scopes. A running service accepts it at once."""
     if problem := _name_problem(name):
         raise AffidavitError(faults.API_KEY_NAME, name=name, problem=problem)
+    if not WORKSPACE_NAME.fullmatch(workspace):
+        raise AffidavitError(store_faults.WORKSPACE_NAME, name=workspace)
+    if expires_at is not None and expires_at <= at:
+        raise AffidavitError(store_faults.EXPIRY, text=expires_at)
     ordered = tuple(scope for scope in ApiKeyScope if scope in scopes)
     sizes = (ID_BYTES, SALT_BYTES, SECRET_BYTES)
     key_id, salt, secret = (random_bytes(size).hex() for size in sizes)
@@ -99,6 +115,8 @@ def create_api_key(
         salt=salt,
         sha256=digest_of_secret(salt, secret),
         created_at=at,
+        workspace=workspace,
+        expires_at=expires_at,
     )
 
     def update(keys: ApiKeyTuple) -> ApiKeyTuple:
@@ -107,12 +125,14 @@ def create_api_key(
         return (*keys, created)
 
     file.change(update)
-    return CreatedApiKey(key_id, name, ordered, api_key_text(key_id, secret))
+    text = api_key_text(key_id, secret)
+    return CreatedApiKey(key_id, name, ordered, text, workspace=workspace, expires_at=expires_at)
 
 
-def list_api_keys(file: ApiKeyFile) -> tuple[ListedApiKey, ...]:
-    """Return every key, the oldest first, revoked ones included."""
-    return tuple(map(_listed, file.keys()))
+def list_api_keys(file: ApiKeyFile, at: str) -> tuple[ListedApiKey, ...]:
+    """Return every key, the oldest first, revoked and expired ones included."""
+    keys = file.keys()
+    return tuple(_listed(key, at) for key in keys)
 
 
 def revoke_api_key(file: ApiKeyFile, reference: str, at: str) -> ListedApiKey:
@@ -127,7 +147,7 @@ def revoke_api_key(file: ApiKeyFile, reference: str, at: str) -> ListedApiKey:
             for key in keys
         )
 
-    return next(_listed(key) for key in file.change(update) if key.id == key_id)
+    return next(_listed(key, at) for key in file.change(update) if key.id == key_id)
 
 
 def _api_key_named(keys: ApiKeyTuple, reference: str) -> ApiKey:
@@ -147,14 +167,17 @@ def _name_problem(name: str) -> str | None:
     return None if name.isprintable() else "it has letters that cannot be printed"
 
 
-def _listed(key: ApiKey) -> ListedApiKey:
+def _listed(key: ApiKey, at: str) -> ListedApiKey:
+    status = "active" if key.is_valid(at) else "expired"
     return ListedApiKey(
         id=key.id,
         name=key.name,
         scopes=key.scopes,
-        status="active" if key.revoked_at is None else "revoked",
+        status=status if key.revoked_at is None else "revoked",
         created_at=key.created_at,
         revoked_at=key.revoked_at,
+        workspace=key.workspace,
+        expires_at=key.expires_at,
     )
 
 
@@ -178,6 +201,7 @@ class ServiceConfig:
     tsa_roots: tuple[Path, ...] = ()
     anchor: str | None = None
     anchor_required: bool = False
+    store: "StoreConfig | None" = None
 
 
 @dataclass(frozen=True, slots=True)

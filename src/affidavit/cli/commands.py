@@ -304,6 +304,39 @@ _APIKEYS: Final = GroupEntry(
     ),
 )
 
+_DB: Final = GroupEntry(
+    "db",
+    "Look after the store of the service.",
+    (
+        Example("affidavit db upgrade", "create the tables, or bring them up to date"),
+        Example("affidavit db backup store.tar", "while the service runs"),
+    ),
+    (
+        _section(
+            "Store",
+            (
+                (
+                    "upgrade",
+                    "db:upgrade",
+                    "Create the tables of the store or bring them up to date.",
+                ),
+                (
+                    "check",
+                    "db:check",
+                    "Check tables and ledgers and digests again.",
+                ),
+                (
+                    "backup",
+                    "db:backup",
+                    "Write a store in SQLite and its documents into an archive.",
+                ),
+                ("restore", "db:restore", "Restore a backup into an empty place and check it."),
+                ("forget", "db:forget", "Delete old sessions unless a legal hold keeps them."),
+            ),
+        ),
+    ),
+)
+
 _JUDGE: Final = GroupEntry(
     "judge",
     "Use the judge by itself: score pairs, measure it, fit it to your labels.",
@@ -421,8 +454,9 @@ ROOT: Final = GroupEntry(
         _section(
             "Serve",
             (
-                ("serve", "serve:serve", "Serve answers and verification over HTTP."),
+                ("serve", "serve:serve", "Serve ledgers and signed answers over HTTP."),
                 _APIKEYS,
+                _DB,
             ),
         ),
         _section(

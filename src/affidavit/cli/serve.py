@@ -19,6 +19,7 @@ from affidavit.cli.command import (
     tsa_roots_option,
 )
 from affidavit.cli.commands import Example
+from affidavit.cli.db import data_option, store_option
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import Cell, Tone
 
@@ -104,6 +105,22 @@ from affidavit.reports.text_tables import Cell, Tone
     type=click.IntRange(0, 600),
     help="How long running requests may take to finish at shutdown.",
 )
+@store_option
+@data_option
+@click.option(
+    "--job-workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0, 64),
+    help="The number of processes that read documents and check answers.",
+)
+@click.option(
+    "--max-upload",
+    default=67_108_864,
+    show_default=True,
+    type=click.IntRange(1024, 268_435_456),
+    help="The largest document that can be uploaded, in bytes.",
+)
 @existing_project_option
 def serve(
     terminal: Terminal,
@@ -124,20 +141,30 @@ def serve(
     max_deadline: int,
     idle_seconds: int,
     shutdown_seconds: int,
+    url: str | None,
+    data: Path | None,
+    job_workers: int,
+    max_upload: int,
     project: Path,
 ) -> Exit:
-    """Serve answers and verification over HTTP.
+    """Serve ledgers and signed answers over HTTP.
 
     GET /docs describes the service, and GET /schema returns the OpenAPI document. The log goes to
     standard error as one JSON object per line; -q omits the lines about requests. Callers on other
     machines need an API key.
+
+    Documents, sessions and ledgers are kept in the store. The ledgers of `affidavit check` in this
+    project are imported into it, each once.
     """
+    from affidavit.app.ledger_store import prepare_store, store_config
+    from affidavit.app.ledger_workers import log_to_stderr, worker_processes
     from affidavit.app.service import AnswerService, ServiceConfig
     from affidavit.web.server import ApplicationFactory, ListenAddress, listen_at, require_keys_for
     from affidavit.web.server import serve as serve_until_stopped
     from affidavit.web.settings import WebSettings, is_loopback
 
     require_authority_option(anchor, anchor_required)
+    store = store_config(project, url, data)
     config = ServiceConfig(
         project=project,
         tools=tools,
@@ -147,6 +174,7 @@ def serve(
         tsa_roots=tsa_roots,
         anchor=anchor,
         anchor_required=anchor_required,
+        store=store,
     )
     require_keys_for(host, config)
     AnswerService(config).require_ready()  # Errors are reported now, not at the first request.
@@ -156,7 +184,13 @@ def serve(
         key_rate=key_rate,
         address_rate=address_rate,
         max_deadline_ms=max_deadline,
+        max_upload_bytes=max_upload,
     )
+    imported, damaged = prepare_store(store, project)
+    if imported:
+        log_to_stderr("imported", sessions=imported)
+    for problem in damaged:
+        log_to_stderr("not_imported", said=problem)
     listening = listen_at(ListenAddress(host, port))
     address, bound_port = listening.getsockname()[:2]
     url = f"http://[{address}]:{bound_port}" if ":" in address else f"http://{address}:{bound_port}"
@@ -165,23 +199,28 @@ def serve(
     else:
         terminal.print(f"Serving at {url} (described at {url}/docs)")
     factory = ApplicationFactory(config, settings, log_requests=not terminal.quiet)
-    serve_until_stopped(
-        factory,
-        listening,
-        workers=workers,
-        idle_seconds=idle_seconds,
-        shutdown_seconds=shutdown_seconds,
-    )
+    with worker_processes(store, project, job_workers, log_to_stderr):
+        serve_until_stopped(
+            factory,
+            listening,
+            workers=workers,
+            idle_seconds=idle_seconds,
+            shutdown_seconds=shutdown_seconds,
+        )
     return Exit.YES
 
 
-API_KEY_SCOPES: Final = ("answer", "verify", "read")
+API_KEY_SCOPES: Final = ("answer", "verify", "read", "ledgers", "edit", "review")
 
 
 @command(
     examples=(
         Example("affidavit apikeys new 'billing bot'", "a key with every scope, shown once"),
         Example("affidavit apikeys new auditor --scope verify", "a key that can only verify"),
+        Example(
+            "affidavit apikeys new editor --workspace acme --expires 2027-01-31",
+            "a key for the documents and ledgers of one workspace, for a while",
+        ),
     ),
     exits={Exit.YES: "created; the service accepts it from now on"},
 )
@@ -192,24 +231,47 @@ API_KEY_SCOPES: Final = ("answer", "verify", "read")
     type=click.Choice(API_KEY_SCOPES),
     help="A scope of the key; repeatable, by default all.",
 )
+@click.option(
+    "--workspace",
+    default="default",
+    show_default=True,
+    help="The workspace whose documents and ledgers the key reaches.",
+)
+@click.option("--expires", help="The day or time (UTC) from which the key is refused.")
 @existing_project_option
-def new_service_key(terminal: Terminal, name: str, scope: tuple[str, ...], project: Path) -> Exit:
+def new_service_key(
+    terminal: Terminal,
+    name: str,
+    scope: tuple[str, ...],
+    workspace: str,
+    expires: str | None,
+    project: Path,
+) -> Exit:
     """Create an API key for the service and show it once.
 
     Only a salted digest is stored, so a lost key cannot be recovered; create a new one.
     """
-    from affidavit.app.clock import now
+    from affidavit.app.clock import now, time_of
     from affidavit.app.keys import random_bytes
     from affidavit.app.service import api_key_file, create_api_key
 
-    file = api_key_file(project)
-    scopes = scope or API_KEY_SCOPES
-    created = create_api_key(file, name, scopes, random_bytes=random_bytes, at=now())
+    created = create_api_key(
+        api_key_file(project),
+        name,
+        scope or API_KEY_SCOPES,
+        random_bytes=random_bytes,
+        at=now(),
+        workspace=workspace,
+        expires_at=None if expires is None else time_of(expires),
+    )
     if terminal.json:
         terminal.print_json(created)
         return Exit.YES
     terminal.print(created.key)
-    terminal.note(f"{created.id} has the scopes {', '.join(created.scopes)}; it is not shown again")
+    scopes = ", ".join(created.scopes)
+    terminal.note(
+        f"{created.id} has the scopes {scopes} in the workspace {workspace}; it is not shown again"
+    )
     return Exit.YES
 
 
@@ -220,9 +282,10 @@ def new_service_key(terminal: Terminal, name: str, scope: tuple[str, ...], proje
 @existing_project_option
 def list_service_keys(terminal: Terminal, project: Path) -> Exit:
     """List the API keys of the service."""
+    from affidavit.app.clock import now
     from affidavit.app.service import api_key_file, list_api_keys
 
-    keys = list_api_keys(api_key_file(project))
+    keys = list_api_keys(api_key_file(project), now())
     if terminal.json:
         terminal.print_json({"keys": keys})
         return Exit.YES
@@ -235,11 +298,13 @@ def list_service_keys(terminal: Terminal, project: Path) -> Exit:
             key.name,
             ", ".join(key.scopes),
             Cell(key.status, Tone.GOOD if key.status == "active" else Tone.FAINT),
+            key.workspace,
             key.revoked_at or key.created_at,
+            key.expires_at or "never",
         )
         for key in keys
     ]
-    terminal.table(("id", "name", "scopes", "status", "since"), rows)
+    terminal.table(("id", "name", "scopes", "status", "workspace", "since", "expires"), rows)
     return Exit.YES
 
 

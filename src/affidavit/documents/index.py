@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 from msgspec import structs
@@ -163,19 +163,14 @@ class PassageStore:
         row = self._connection.execute(
             "SELECT page_marks FROM documents WHERE id = ?", (document,)
         ).fetchone()
-        marks: list[tuple[int, int]] = [] if row is None else msgspec.msgpack.decode(row[0])
-        at = bisect_right([start for start, _ in marks], offset) - 1
-        return marks[at][1] if at >= 0 else None
+        return None if row is None else page_of(row[0], offset)
 
     def boxes_of(self, document: str, span: Span) -> tuple[LineBox, ...]:
         """Return where the printed lines of a range of a document's text are on its pages."""
         row = self._connection.execute(
             "SELECT line_boxes FROM documents WHERE id = ?", (document,)
         ).fetchone()
-        boxes = _BOXES.decode(row[0]) if row else ()
-        starts = [start for start, _ in boxes]
-        first = max(bisect_right(starts, span.start) - 1, 0)
-        return tuple(box for start, box in boxes[first:] if start < span.end)
+        return boxes_within(row[0], span) if row else ()
 
 
 def _chunk(row: tuple[int, str, str, str, int, str, int, int, int | None, bytes]) -> Chunk:
@@ -212,10 +207,63 @@ class SearchHit(NamedTuple):
     score: float
 
 
+class Passages(Protocol):
+    """Where an index has its documents and chunks: one file, or the store of a service."""
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """All documents, in reading order."""
+        ...
+
+    @property
+    def findings(self) -> tuple[DocumentFinding, ...]:
+        """The findings of reading the documents."""
+        ...
+
+    def by_numbers(self, numbers: Sequence[int]) -> dict[int, Chunk]:
+        """Return the chunks of these numbers."""
+        ...
+
+    def by_hash(self, chunk_hash: str) -> tuple[Chunk, ...]:
+        """Return all chunks with this hash."""
+        ...
+
+    def by_id(self, chunk_id: str) -> Chunk | None:
+        """Return the chunk of this id."""
+        ...
+
+    def page_at(self, document: str, offset: int) -> int | None:
+        """Return the page of a character of a document's text."""
+        ...
+
+    def boxes_of(self, document: str, span: Span) -> tuple[LineBox, ...]:
+        """Return where the printed lines of a range of a document's text are on its pages."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+def page_of(page_marks: bytes, offset: int) -> int | None:
+    """Return the page of a character, by the marks of a document as they are stored."""
+    marks: list[tuple[int, int]] = msgspec.msgpack.decode(page_marks)
+    at = bisect_right([start for start, _ in marks], offset) - 1
+    return marks[at][1] if at >= 0 else None
+
+
+def boxes_within(line_boxes: bytes, span: Span) -> tuple[LineBox, ...]:
+    """Return the boxes of the lines of a range, by those of a document as they are stored."""
+    boxes = _BOXES.decode(line_boxes)
+    starts = [start for start, _ in boxes]
+    first = max(bisect_right(starts, span.start) - 1, 0)
+    return tuple(box for start, box in boxes[first:] if start < span.end)
+
+
 class SourceIndex:
     """The chunks of a set of documents. It is read-only, so several users may share it."""
 
-    def __init__(self, store: PassageStore, words: WordIndex) -> None:
+    def __init__(self, store: Passages, words: WordIndex) -> None:
         self._store = store
         self._words = words
         self._documents = {document.id: document for document in store.documents}
@@ -247,6 +295,7 @@ class SourceIndex:
         hits = (
             SearchHit(chunks[number], words.score(stems_of(chunks[number].text), score / best))
             for number, score in found
+            if number in chunks  # A document of a service may be deleted meanwhile.
         )
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:k])
 
@@ -356,7 +405,7 @@ def build_index(
     """
     try:
         place.mkdir(parents=True, exist_ok=True)
-        with _lock(place, wait_seconds):
+        with hold_lock(place, wait_seconds):
             return find_index(place, key) or _build(place, key, documents)
     except (OSError, sqlite3.Error, ValueError) as error:  # tantivy: a full disk
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -406,7 +455,7 @@ def _fill(folder: Path, documents: Iterable[ReadingOutcome]) -> bool:
 
 
 @contextmanager
-def _lock(place: Path, wait_seconds: float) -> Iterator[None]:
+def hold_lock(place: Path, wait_seconds: float = _WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of a folder; the system frees it when the process ends, however it ends."""
     lock = sqlite3.connect(place / _LOCK_NAME, timeout=wait_seconds, isolation_level=None)
     try:

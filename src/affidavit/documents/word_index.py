@@ -9,6 +9,7 @@ from affidavit.documents.search_terms import STEMS, SearchTerm, exact_keys, stem
 from affidavit.ledger.model import Chunk
 
 if TYPE_CHECKING:
+    from tantivy import Document as Entry
     from tantivy import Index, Schema
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -23,10 +24,12 @@ _KEY_WEIGHT: Final = 0.5
 """Against 1 for a word of the text; between 0.3 and 0.8 both change little."""
 
 
-def _schema() -> "Schema":
+def _schema(*, owned: bool = False) -> "Schema":
     import tantivy
 
     builder = tantivy.SchemaBuilder()
+    if owned:
+        builder.add_text_field("document", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("number", fast=True)
     builder.add_text_field("text", tokenizer_name=STEMS, index_option="freq")
     builder.add_text_field("path", tokenizer_name=STEMS, index_option="freq")
@@ -48,15 +51,8 @@ class WordIndexWriter:
 
     def add(self, numbers: range, chunks: Sequence[Chunk]) -> None:
         """Add the chunks of a document."""
-        import tantivy
-
         for number, chunk in zip(numbers, chunks, strict=True):
-            entry = tantivy.Document()
-            entry.add_unsigned("number", number)
-            entry.add_text("text", chunk.text)
-            entry.add_text("path", " ".join(chunk.heading_path))
-            entry.add_text("keys", " ".join(exact_keys(chunk.text)))
-            self._writer.add_document(entry)
+            self._writer.add_document(_entry(number, chunk))
 
     def finish(self) -> None:
         """Write everything to the disk."""
@@ -65,6 +61,48 @@ class WordIndexWriter:
 
     def abandon(self) -> None:
         """Wait for the writing threads, so that the folder can be deleted."""
+        self._writer.wait_merging_threads()
+
+
+def _entry(number: int, chunk: Chunk, document: str | None = None) -> "Entry":
+    import tantivy
+
+    entry = tantivy.Document()
+    if document is not None:
+        entry.add_text("document", document)
+    entry.add_unsigned("number", number)
+    entry.add_text("text", chunk.text)
+    entry.add_text("path", " ".join(chunk.heading_path))
+    entry.add_text("keys", " ".join(exact_keys(chunk.text)))
+    return entry
+
+
+class GrowingWordIndex:
+    """A word index whose documents are added and removed one by one, by one writer at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        import tantivy
+
+        folder.mkdir(parents=True, exist_ok=True)
+        index = tantivy.Index(_schema(owned=True), path=str(folder))  # An existing one is opened.
+        index.register_tokenizer(STEMS, stem_analyzer())
+        self._writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+
+    def replace(self, document: str, chunks: Mapping[int, Chunk]) -> None:
+        """Add a document by the numbers of its chunks, or remove it if it has none."""
+        self._writer.delete_documents_by_term("document", document)
+        for number, chunk in chunks.items():
+            self._writer.add_document(_entry(number, chunk, document))
+
+    def finish(self) -> None:
+        """Write everything to the disk, and remove the files that nothing needs any more."""
+        self._writer.commit()
+        self._writer.garbage_collect_files()
+        self._writer.wait_merging_threads()
+
+    def abandon(self) -> None:
+        """Leave the index as it was."""
+        self._writer.rollback()
         self._writer.wait_merging_threads()
 
 

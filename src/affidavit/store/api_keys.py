@@ -1,4 +1,4 @@
-"""API keys in a project's `.affidavit/api-keys.json`: names, scopes and salted digests.
+"""API keys in a project's `.affidavit/api-keys.json`: names, workspaces, scopes, salted digests.
 
 A key is `afk_<id>_<secret>`. The secret has 256 random bits, so one round of SHA-256 with a salt is
 enough: it cannot be guessed. The key itself is never stored.
@@ -22,7 +22,12 @@ from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.strict_json import decode
 from affidavit.store.files import FileBackedValue, exclusive_lock, may_exist
 
-SCHEMA: Final = "affidavit-api-keys/v1"
+SCHEMA: Final = "affidavit-api-keys/v2"
+FIRST_SCHEMA: Final = "affidavit-api-keys/v1"
+"""Its keys have no workspace and no expiry. They are read, and written as version 2 by a change."""
+DEFAULT_WORKSPACE: Final = "default"
+"""Of keys that name none, of callers without a key, and of the command line."""
+WORKSPACE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 MAX_BYTES: Final = 16 * 1024 * 1024
 ID_BYTES: Final = 6
 SALT_BYTES: Final = 16
@@ -39,6 +44,12 @@ class ApiKeyScope(StrEnum):
     ANSWER = "answer"
     VERIFY = "verify"
     READ = "read"
+    LEDGERS = "ledgers"
+    """See the documents, sessions and ledgers of the workspace."""
+    EDIT = "edit"
+    """Upload, check, export and delete."""
+    REVIEW = "review"
+    """Decide about claims and answers."""
 
 
 class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -51,6 +62,12 @@ class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     sha256: Hex
     created_at: str
     revoked_at: str | None = None
+    workspace: str = DEFAULT_WORKSPACE
+    expires_at: str | None = None
+
+    def is_valid(self, at: str) -> bool:
+        """Tell whether the key is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or at < self.expires_at)
 
     def has_secret(self, secret: str) -> bool:
         """Tell whether this is the key's secret, in constant time."""
@@ -60,7 +77,7 @@ class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class ApiKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file."""
 
-    schema: Literal["affidavit-api-keys/v1"]
+    schema: Literal["affidavit-api-keys/v1", "affidavit-api-keys/v2"]
     keys: tuple[ApiKey, ...]
 
 
@@ -87,13 +104,13 @@ class ApiKeyFile:
             write_atomically(self.path, text + b"\n", private=True)
         return keys
 
-    def find(self, text: str) -> ApiKey | None:
-        """Return the key of a text, if it is known and not revoked."""
+    def find(self, text: str, at: str) -> ApiKey | None:
+        """Return the key of a text, if it is known, and neither revoked nor expired."""
         match = _KEY.fullmatch(text)
         if match is None:
             return None
         found = next((key for key in self.keys() if key.id == match[1]), None)
-        if found is None or found.revoked_at is not None or not found.has_secret(match[2]):
+        if found is None or not found.is_valid(at) or not found.has_secret(match[2]):
             return None
         return found
 

@@ -9,9 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from affidavit.app.clock import now
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
-from affidavit.store.api_keys import ApiKey, ApiKeyFile, ApiKeyScope
+from affidavit.store.api_keys import DEFAULT_WORKSPACE, ApiKey, ApiKeyFile, ApiKeyScope
 from affidavit.web.problems import RETRY_AFTER_BUSY_SECONDS
 from affidavit.web.settings import is_loopback
 
@@ -89,6 +90,16 @@ class Caller(Struct, frozen=True):
         """The id of the key, or the address of a caller without a valid key."""
         return self.address if self.key is None else self.key.id
 
+    @property
+    def workspace(self) -> str:
+        """The workspace whose documents and ledgers the caller reaches."""
+        return DEFAULT_WORKSPACE if self.key is None else self.key.workspace
+
+    @property
+    def shown_name(self) -> str:
+        """Who decides, for the history of a ledger."""
+        return f"local user at {self.address}" if self.key is None else self.key.name
+
     def require(self, scope: ApiKeyScope) -> None:
         """Raise unless the caller has the scope."""
         if self.key is None:
@@ -111,18 +122,24 @@ class AccessControl:
         address_rates: RateLimiter,
         *,
         anonymous: bool,
+        now: Callable[[], str] = now,
     ) -> None:
         self._keys = keys
         self._key_rates = key_rates
         self._address_rates = address_rates
         self._anonymous = anonymous
+        self._now = now
 
     def identify(self, address: str, headers: Mapping[str, str]) -> Caller:
         """Return the caller."""
         given = headers.get("authorization")
         if given is None:
             return Caller(address, None, self._anonymous_refusal(address, headers))
-        found = self._keys.find(given[len(_BEARER) :].strip()) if _is_bearer(given) else None
+        found = (
+            self._keys.find(given[len(_BEARER) :].strip(), self._now())
+            if _is_bearer(given)
+            else None
+        )
         if found is not None:
             return Caller(address, found)
         problem = "the API key is not valid for this service"

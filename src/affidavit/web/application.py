@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
@@ -19,14 +19,19 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.store.api_keys import ApiKeyFile
 from affidavit.web.access import AccessControl, CallerSlots, RateLimiter
+from affidavit.web.bodies import ServiceRequest, request_state
 from affidavit.web.connections import OpenConnections, connection_limit
-from affidavit.web.handlers import Handlers, ServiceRequest, ServiceUseCases, request_state
+from affidavit.web.handlers import Handlers, ServiceUseCases
+from affidavit.web.metrics import RequestCounters
 from affidavit.web.middleware import ServiceMiddleware
 from affidavit.web.openapi import openapi_document
 from affidavit.web.problems import MEDIA_TYPE, problem_from
 from affidavit.web.request_log import RequestLog, log_libraries
 from affidavit.web.routes import methods_at
 from affidavit.web.settings import WebSettings
+
+if TYPE_CHECKING:
+    from affidavit.app.ledger_service import LedgerService
 
 
 class ServiceDependencies(msgspec.Struct, frozen=True):
@@ -45,15 +50,33 @@ def application_from_config(
     log = RequestLog(sys.stderr, now, requests=log_requests)
     log_libraries(log)
     dependencies = ServiceDependencies(api_key_file(config.project), log)
-    return build_application(AnswerService(config), settings, dependencies)
+    ledgers = None
+    if config.store is not None:
+        from affidavit.app.ledger_service import LedgerService, UploadLimits
+        from affidavit.app.ledger_store import LedgerStore
+
+        limits = UploadLimits(max_bytes=settings.max_upload_bytes)
+        ledgers = LedgerService(LedgerStore(config.store), limits)
+    return build_application(AnswerService(config), settings, dependencies, ledgers)
 
 
 def build_application(
-    use_cases: ServiceUseCases, settings: WebSettings, dependencies: ServiceDependencies
+    use_cases: ServiceUseCases,
+    settings: WebSettings,
+    dependencies: ServiceDependencies,
+    ledgers: "LedgerService | None" = None,
 ) -> ServiceMiddleware:
-    """Return the service over some use cases."""
+    """Return the service over some use cases; without a store it has no ledgers."""
     slots = CallerSlots(settings.max_running)
-    handlers = Handlers(use_cases, settings, anyio.CapacityLimiter(settings.max_running), slots)
+    limiter = anyio.CapacityLimiter(settings.max_running)
+    on_ledgers = None
+    if ledgers is not None:
+        from affidavit.web.ledger_handlers import LedgerHandlers
+
+        json_limits = settings.request_limits.json
+        on_ledgers = LedgerHandlers(ledgers, json_limits, limiter, slots)
+    counters = RequestCounters()
+    handlers = Handlers(use_cases, settings, limiter, slots, ledgers=on_ledgers, counters=counters)
     routes = handlers.routes()
     openapi = cache(lambda: msgspec.json.encode(openapi_document(routes, settings.max_deadline_ms)))
     app = Litestar(
@@ -78,6 +101,7 @@ def build_application(
         connections=OpenConnections(connection_limit(), dependencies.log),
         new_id=dependencies.new_id,
         seconds=dependencies.seconds,
+        counters=counters,
     )
 
 

@@ -3,11 +3,10 @@
 Litestar derives the OpenAPI document from the signatures and docstrings of the handlers.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeVar, cast
 
 import anyio
 import msgspec
@@ -15,8 +14,6 @@ from anyio.to_thread import run_sync
 from litestar import MediaType, Request, Response
 from litestar.connection import ASGIConnection
 from litestar.datastructures import State
-from litestar.dto import AbstractDTO
-from litestar.exceptions import InternalServerException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
@@ -35,7 +32,8 @@ from affidavit.seal.keys import RegistryV1
 from affidavit.seal.receipts import LinkedVerification, ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.access import Caller, CallerSlots
-from affidavit.web.middleware import REQUEST_STATE_KEY, RequestState
+from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, RawBodyDTO, request_state
+from affidavit.web.metrics import OPEN_METRICS, RequestCounters
 from affidavit.web.openapi import API_KEY_SCHEME, ServiceOperation
 from affidavit.web.problems import (
     BODY_FIELD,
@@ -43,7 +41,7 @@ from affidavit.web.problems import (
     STATUSES,
     ProblemV1,
 )
-from affidavit.web.routes import JSON, ROUTES, ServiceRoute
+from affidavit.web.routes import LEDGER_ROUTES, ROUTES, ServiceRoute
 from affidavit.web.schemas import (
     AnswerReceiptV1,
     Checks,
@@ -58,6 +56,9 @@ from affidavit.web.schemas import (
 )
 from affidavit.web.settings import WebSettings
 from affidavit.web.task_thread import ShortTaskThread
+
+if TYPE_CHECKING:
+    from affidavit.web.ledger_handlers import LedgerHandlers
 
 FaultCode = Annotated[
     str,
@@ -105,14 +106,6 @@ class ServiceUseCases(Protocol):
         ...
 
 
-class EncodedJson(Response[Model]):
-    """A response whose body is the JSON text of a `Model`, encoded by the use case."""
-
-    def __init__(self, body: bytes, max_age_seconds: int = 0) -> None:
-        headers = {"cache-control": f"public, max-age={max_age_seconds}"} if max_age_seconds else {}
-        super().__init__(cast(Any, body), media_type=JSON, headers=headers)
-
-
 _NO_SCRIPT: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -125,59 +118,6 @@ class PageResponse(Response[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class RawBody(Generic[Model]):
-    """The undecoded body of a request, which should be a `Model`.
-
-    The use case decodes it by the rules of strict JSON, in a thread.
-    """
-
-    raw: bytes
-
-
-NO_BODY: Final[RawBody[Any]] = RawBody(b"")
-
-
-class RawBodyDTO(AbstractDTO[Any]):
-    """Passes the body to a handler as `RawBody`, and documents the model that it names."""
-
-    @classmethod
-    def create_for_field_definition(cls, *_: Any, **__: Any) -> None:
-        """Prepare nothing: Litestar does not decode the body."""
-
-    @classmethod
-    def is_supported_model_type_field(cls, field_definition: Any) -> bool:
-        """Keep out of the response."""
-        return False
-
-    @classmethod
-    def create_openapi_schema(
-        cls, field_definition: Any, handler_id: str, schema_creator: Any
-    ) -> Any:
-        """Return the schema of the model."""
-        return schema_creator.for_field_definition(field_definition.inner_types[0])
-
-    def decode_bytes(self, value: bytes) -> RawBody[Any]:
-        """Return the body as it was sent."""
-        return RawBody(value)
-
-
-class ServiceRequest(Request[Any, Any, Any]):
-    """A request whose body must be JSON and must arrive in time."""
-
-    async def body(self) -> bytes:
-        """Return the body, or raise why it is not accepted."""
-        _require_json(self)
-        seconds = self.app.state.body_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await super().body()
-        except TimeoutError:
-            raise AffidavitError(faults.BODY_LATE, seconds=f"{seconds:g}") from None
-        except InternalServerException:  # Litestar raises it if the client has disconnected.
-            raise AffidavitError(faults.BODY_INCOMPLETE) from None
-
-
-@dataclass(frozen=True, slots=True)
 class Handlers:
     """The handlers of one service."""
 
@@ -185,11 +125,17 @@ class Handlers:
     settings: WebSettings
     limiter: anyio.CapacityLimiter
     slots: CallerSlots
+    ledgers: "LedgerHandlers | None" = None
+    counters: RequestCounters = field(default_factory=RequestCounters)
     short_tasks: ShortTaskThread = field(default_factory=ShortTaskThread)
 
     def routes(self) -> list[HTTPRouteHandler]:
         """Return the handlers as routes."""
-        return [self._route(route) for route in ROUTES]
+        ledgers = () if self.ledgers is None else LEDGER_ROUTES
+        return [
+            *(self._route(route, self) for route in ROUTES),
+            *(self._route(route, self.ledgers) for route in ledgers),
+        ]
 
     async def answer(
         self,
@@ -272,9 +218,18 @@ class Handlers:
         return EncodedJson(b'{"status":"alive"}')
 
     async def readiness(self) -> EncodedJson[StatusV1]:
-        """Report whether receipts can be signed and verified now."""
+        """Report whether receipts can be signed and verified now, and the store can be used."""
         await run_sync(self.use_cases.require_ready)
+        if self.ledgers is not None:
+            await run_sync(self.ledgers.use_cases.require_ready)
         return EncodedJson(b'{"status":"ready"}')
+
+    async def metrics(self, request: Request[Any, Any, Any]) -> Response[str]:
+        """Return figures about requests, jobs and the store, in OpenMetrics."""
+        figures = None
+        if self.ledgers is not None:
+            figures = await self._run_in_thread(request, self.ledgers.use_cases.figures)
+        return Response(self.counters.text(figures), media_type=OPEN_METRICS)
 
     async def _run_task(
         self,
@@ -297,8 +252,13 @@ class Handlers:
         with self.slots.take(request_state(request).caller.name):
             return await run_sync(work, limiter=self.limiter)
 
-    def _route(self, route: ServiceRoute) -> HTTPRouteHandler:
-        handler: Callable[..., Awaitable[Response[Any]]] = getattr(self, route.handler)
+    def _max_bytes(self, route: ServiceRoute) -> int:
+        if route.has_upload and self.ledgers is not None:
+            return self.ledgers.use_cases.limits.max_bytes
+        return self.settings.max_body_bytes
+
+    def _route(self, route: ServiceRoute, owner: object) -> HTTPRouteHandler:
+        handler: Callable[..., Awaitable[Response[Any]]] = getattr(owner, route.handler)
         anonymous = self.settings.anonymous
         description, guards = None, None
         security: list[dict[str, list[str]]] | None = None
@@ -308,11 +268,12 @@ class Handlers:
             security = [{API_KEY_SCHEME: []}, *([{}] if anonymous else [])]
             guards = [_scope_guard(route.scope)]
         return HTTPRouteHandler(
-            route.path.replace("{code}", "{code:str}"),
+            route.path.replace("}", ":str}"),
             http_method=route.method,
             status_code=200,
             media_type=route.media_type,
-            dto=RawBodyDTO if route.method == "POST" else None,
+            dto=RawBodyDTO if route.has_json_body else None,
+            request_max_body_size=self._max_bytes(route),
             guards=guards,
             operation_class=ServiceOperation,
             operation_id=route.handler,
@@ -322,12 +283,6 @@ class Handlers:
             response_description="Done.",
             responses=_problem_responses(route.possible_faults(anonymous=anonymous)),
         )(handler)
-
-
-def request_state(connection: ASGIConnection[Any, Any, Any, Any]) -> RequestState:
-    """Return what the middleware knows about a request."""
-    found: RequestState = cast(Any, connection.scope)[REQUEST_STATE_KEY]
-    return found
 
 
 def _scope_guard(scope: ApiKeyScope) -> Guard:
@@ -350,14 +305,3 @@ def _problem_responses(found: Iterable[Fault]) -> dict[int, ResponseSpec]:
         )
         for status, names in sorted(by_status.items())
     }
-
-
-def _require_json(request: ServiceRequest) -> None:
-    given = request.headers.get("content-type", "")
-    media_type, _, parameters = given.partition(";")
-    charset = parameters.strip().lower().replace('"', "")
-    encoding = request.headers.get("content-encoding", "identity").lower()
-    if media_type.strip().lower() != JSON or charset not in ("", "charset=utf-8"):
-        raise AffidavitError(faults.NOT_JSON, found=given[:60] or "of no stated type")
-    if encoding != "identity":
-        raise AffidavitError(faults.NOT_JSON, found=f"encoded as {encoding[:60]}")

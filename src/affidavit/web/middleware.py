@@ -14,6 +14,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.web.access import AccessControl, Caller
 from affidavit.web.connections import OpenConnections
+from affidavit.web.metrics import RequestCounters
 from affidavit.web.problems import MEDIA_TYPE, problem_from
 from affidavit.web.request_log import RequestLog
 from affidavit.web.routes import UNLIMITED_PATHS, methods_at
@@ -58,6 +59,7 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
     connections: OpenConnections
     new_id: Callable[[], str]
     seconds: Callable[[], float]
+    counters: RequestCounters
 
     def refusal(
         self, error: AffidavitError, address: str, *, is_logged: bool
@@ -113,7 +115,9 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
             if state.status is None:
                 await _send_problem(error, state, send_with_headers)
         finally:
-            self._log_request(state, self.seconds() - began)
+            taken = self.seconds() - began
+            self.counters.add(state.status or 0, taken)
+            self._log_request(state, taken)
 
     def _log_request(self, state: RequestState, seconds: float) -> None:
         key = state.caller.key

@@ -17,13 +17,14 @@ from litestar.openapi.spec import (
     Example,
     Link,
     OpenAPIHeader,
+    OpenAPIMediaType,
     OpenAPIResponse,
     Operation,
     RequestBody,
     Schema,
     SecurityScheme,
 )
-from litestar.openapi.spec.enums import OpenAPIType
+from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 
 from affidavit import __version__
 from affidavit.checks.check import MAX_EXPECTATIONS
@@ -89,8 +90,13 @@ class ServiceOperation(Operation):
                     description="The receipt can be verified as it is.",
                 )
             }
-        if isinstance(self.request_body, RequestBody):
-            examples = _EXAMPLE_BODIES[self.operation_id or ""]
+        if self.operation_id == "upload_document":
+            document = Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY)
+            self.request_body = RequestBody(
+                {"application/octet-stream": OpenAPIMediaType(document)}, required=True
+            )
+        elif isinstance(self.request_body, RequestBody):
+            examples = _EXAMPLE_BODIES.get(self.operation_id or "", {})
             for content in self.request_body.content.values():
                 content.examples = {name: Example(value=body) for name, body in examples.items()}
                 for member in getattr(content.schema, "one_of", None) or ():

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.faults import evidence, gates, receipts, service, store
 from affidavit.base.faults import input as input_faults
-from affidavit.base.faults import receipts, service
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "/problems/"
@@ -53,10 +53,36 @@ _VALIDATION_FAULTS: Final = (
     receipts.TST_ENCODING,
 )
 
+_LEDGER_FAULTS: Final = (
+    evidence.ANSWER_NOT_TEXT,
+    evidence.ANSWER_EMPTY,
+    evidence.TIME_SYNTAX,
+    evidence.CITATION_SYNTAX,
+    gates.GATE_SYNTAX,
+    gates.GATE_TWICE,
+    gates.GATE_DIRECTION,
+    gates.GATE_METRIC,
+    gates.GATE_RANGE,
+    gates.GATE_CONFIDENCE,
+    store.REQUEST_INVALID,
+    store.DECISION_INVALID,
+    store.UPLOAD_NAME,
+)
+
 STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
     # 400: not strict JSON. 422: JSON, but not a valid request.
     **dict.fromkeys(_SYNTAX_FAULTS, HTTPStatus.BAD_REQUEST),
     **dict.fromkeys(_VALIDATION_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
+    **dict.fromkeys(_LEDGER_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
+    store.ITEM_UNKNOWN: HTTPStatus.NOT_FOUND,
+    store.ITEM_HELD: HTTPStatus.CONFLICT,
+    store.DECISION_STALE: HTTPStatus.CONFLICT,
+    store.SESSION_NOT_DONE: HTTPStatus.CONFLICT,
+    store.UPLOAD_TYPE: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    store.UPLOAD_LIMIT: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    store.EXPORT_GONE: HTTPStatus.GONE,
+    store.EXPORT_SIGNATURE: HTTPStatus.FORBIDDEN,
+    store.EXPORT_WAITING: HTTPStatus.SERVICE_UNAVAILABLE,
     service.BAD_REQUEST: HTTPStatus.BAD_REQUEST,
     service.FRAMING: HTTPStatus.BAD_REQUEST,
     service.BODY_INCOMPLETE: HTTPStatus.BAD_REQUEST,
@@ -134,6 +160,11 @@ def _headers(error: AffidavitError) -> list[tuple[str, str]]:
         return [("www-authenticate", 'Bearer realm="affidavit"')]
     if error.fault is service.NO_SUCH_METHOD:
         return [("allow", str(error.values["allowed"]))]
-    if error.fault in (service.TOO_OFTEN, service.SHARE_USED, service.BUSY):
+    if error.fault in (
+        service.TOO_OFTEN,
+        service.SHARE_USED,
+        service.BUSY,
+        store.EXPORT_WAITING,
+    ):
         return [("retry-after", str(error.values["seconds"]))]
     return []

@@ -39,6 +39,7 @@ class WebSettings(Struct, frozen=True, kw_only=True):
     body_seconds: float = 10.0
 
     max_deadline_ms: int = MAX_DEADLINE_MS
+    max_upload_bytes: int = 64 * MEGABYTE
 
     @property
     def request_limits(self) -> RequestLimits:

@@ -14,6 +14,7 @@ from affidavit.base.faults import (
     service,
     soak,
     telemetry,
+    store,
 )
 from affidavit.base.faults import input as input_faults
 
@@ -27,6 +28,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     attestation,
     soak,
     telemetry,
+    store,
 )
 
 
