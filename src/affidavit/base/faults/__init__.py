@@ -13,8 +13,8 @@ from affidavit.base.faults import (
     receipts,
     service,
     soak,
-    telemetry,
     store,
+    telemetry,
 )
 from affidavit.base.faults import input as input_faults
 
