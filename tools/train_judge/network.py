@@ -1,4 +1,4 @@
-"""The cross-encoder: an MPNet encoder with two 3-way heads, in plain torch.
+"""The cross-encoder: an MPNet or MiniLM encoder with two 3-way heads, in plain torch.
 
 Head 0 reads real claims, head 1 near-verbatim edits: the two compete in one head. Written out
 rather than taken from a model library, so that the training environment stays small and the
@@ -8,6 +8,7 @@ exported graph holds exactly these operations.
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from safetensors.torch import load_file
@@ -17,10 +18,25 @@ from torch.nn import functional
 ENTAILS, NEUTRAL, CONTRADICTS = 0, 1, 2
 CLAIMS, EDITS = 0, 1
 JUDGING_HEADS = 2
-WIDTH, HEADS, INNER = 768, 12, 3072
-VOCABULARY, POSITIONS, PADDING, FIRST_POSITION = 30527, 514, 1, 2
 BUCKETS, FARTHEST = 32, 128
-EPSILON = 1e-5
+
+
+class Shape(NamedTuple):
+    """The sizes of an encoder, and whether attention has a learned bias by distance."""
+
+    width: int
+    heads: int
+    inner: int
+    vocabulary: int
+    positions: int
+    first_position: int
+    epsilon: float
+    by_distance: bool
+
+
+MPNET = Shape(768, 12, 3072, 30527, 514, 2, 1e-5, by_distance=True)
+MINILM = Shape(384, 12, 1536, 30522, 512, 0, 1e-12, by_distance=False)
+SHAPES = {shape.width: shape for shape in (MPNET, MINILM)}
 
 
 def distance_buckets(length: int) -> Tensor:
@@ -39,19 +55,21 @@ def distance_buckets(length: int) -> Tensor:
 class Layer(nn.Module):
     """One transformer block with normalisation after each residual."""
 
-    def __init__(self) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.query_key_value = nn.Linear(WIDTH, 3 * WIDTH)
-        self.attended = nn.Linear(WIDTH, WIDTH)
-        self.attended_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
-        self.widen = nn.Linear(WIDTH, INNER)
-        self.narrow = nn.Linear(INNER, WIDTH)
-        self.output_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
+        width = shape.width
+        self.heads = shape.heads
+        self.query_key_value = nn.Linear(width, 3 * width)
+        self.attended = nn.Linear(width, width)
+        self.attended_norm = nn.LayerNorm(width, eps=shape.epsilon)
+        self.widen = nn.Linear(width, shape.inner)
+        self.narrow = nn.Linear(shape.inner, width)
+        self.output_norm = nn.LayerNorm(width, eps=shape.epsilon)
 
     def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
         """Attend, then transform. `bias` is added to the attention scores."""
         rows, length, _ = hidden.shape
-        parts = self.query_key_value(hidden).view(rows, length, 3, HEADS, -1)
+        parts = self.query_key_value(hidden).view(rows, length, 3, self.heads, -1)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         hidden = self.attended_norm(hidden + self.attended(mixed.transpose(1, 2).flatten(2)))
@@ -61,23 +79,26 @@ class Layer(nn.Module):
 class CrossEncoder(nn.Module):
     """Token ids and mask in; logits of rows x heads x (entails, neutral, contradicts) out."""
 
-    def __init__(self, layers: int = 12) -> None:
+    def __init__(self, layers: int = 12, shape: Shape = MPNET) -> None:
         super().__init__()
-        self.words = nn.Embedding(VOCABULARY, WIDTH)
-        self.positions = nn.Embedding(POSITIONS, WIDTH)
-        self.embedding_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
-        self.distance = nn.Embedding(BUCKETS, HEADS)
-        self.layers = nn.ModuleList(Layer() for _ in range(layers))
-        self.pool = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(JUDGING_HEADS))
-        self.classify = nn.ModuleList(nn.Linear(WIDTH, 3) for _ in range(JUDGING_HEADS))
+        width = shape.width
+        self.first_position = shape.first_position
+        self.words = nn.Embedding(shape.vocabulary, width)
+        self.positions = nn.Embedding(shape.positions, width)
+        self.embedding_norm = nn.LayerNorm(width, eps=shape.epsilon)
+        self.distance = nn.Embedding(BUCKETS, shape.heads) if shape.by_distance else None
+        self.layers = nn.ModuleList(Layer(shape) for _ in range(layers))
+        self.pool = nn.ModuleList(nn.Linear(width, width) for _ in range(JUDGING_HEADS))
+        self.classify = nn.ModuleList(nn.Linear(width, 3) for _ in range(JUDGING_HEADS))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Classify each row of a padded batch (int64 ids; mask 1 at real tokens)."""
         length = tokens.shape[1]
-        places = torch.arange(FIRST_POSITION, FIRST_POSITION + length)
+        places = torch.arange(self.first_position, self.first_position + length)
         hidden = self.embedding_norm(self.words(tokens) + self.positions(places))
-        bias = self.distance(distance_buckets(length)).permute(2, 0, 1)[None]
-        bias = bias + (1.0 - mask[:, None, None, :].float()) * -10000.0
+        bias = (1.0 - mask[:, None, None, :].float()) * -10000.0
+        if self.distance is not None:
+            bias = bias + self.distance(distance_buckets(length)).permute(2, 0, 1)[None]
         for layer in self.layers:
             hidden = layer(hidden, bias)
         present = mask[..., None].float()
@@ -96,8 +117,23 @@ _PARTS = {
 
 
 def start_from(path: Path, layers: Sequence[int] = range(12)) -> CrossEncoder:
-    """Return a network with the trunk of an all-mpnet-base-v2 file, or of some of its layers."""
+    """Return a network with the trunk of a public checkpoint, or of some of its layers."""
     theirs = load_file(path)
+    return _from_minilm(theirs) if "segments.weight" in theirs else _from_mpnet(theirs, layers)
+
+
+def _from_minilm(theirs: dict[str, Tensor]) -> CrossEncoder:
+    """All tokens are of the first segment here: its vector is added to every position."""
+    state = {name: value.float() for name, value in theirs.items()}
+    state["positions.weight"] = state["positions.weight"] + state["segments.weight"][0]
+    torch.manual_seed(1)  # The heads are new.
+    network = CrossEncoder(_depth(state), MINILM)
+    known = network.state_dict()
+    network.load_state_dict(known | {name: state[name] for name in known.keys() & state.keys()})
+    return network
+
+
+def _from_mpnet(theirs: dict[str, Tensor], layers: Sequence[int]) -> CrossEncoder:
     state = {
         "words.weight": theirs["embeddings.word_embeddings.weight"],
         "positions.weight": theirs["embeddings.position_embeddings.weight"],
@@ -121,8 +157,7 @@ def start_from(path: Path, layers: Sequence[int] = range(12)) -> CrossEncoder:
 def load_network(path: Path, layers: Sequence[int] | None = None) -> CrossEncoder:
     """Read a network of ours from a safetensors file; `layers` keeps only some, for a student."""
     state = load_file(path)
-    depth = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
-    kept = range(depth) if layers is None else layers
+    kept = range(_depth(state)) if layers is None else layers
     chosen = {name: value for name, value in state.items() if not name.startswith("layers.")}
     for at, number in enumerate(kept):
         prefix = f"layers.{number}."
@@ -131,6 +166,10 @@ def load_network(path: Path, layers: Sequence[int] | None = None) -> CrossEncode
             for name, value in state.items()
             if name.startswith(prefix)
         }
-    network = CrossEncoder(len(kept))
+    network = CrossEncoder(len(kept), SHAPES[state["words.weight"].shape[1]])
     network.load_state_dict({name: value.float() for name, value in chosen.items()})
     return network
+
+
+def _depth(state: dict[str, Tensor]) -> int:
+    return 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ HEAD_FACTOR = 5.0
 DECAY = 0.01
 CLIP = 1.0
 MEMORY = 0.995
-PART_TOKENS = 700  # The most that a worker reads at once, padding included.
+PART_TOKENS = 1400  # The most that a worker reads at once, padding included.
 LOG_EVERY = 25
 EMBEDDINGS = ("words.", "positions.", "embedding_norm.", "distance.")
 
@@ -42,7 +43,7 @@ EMBEDDINGS = ("words.", "positions.", "embedding_norm.", "distance.")
 def open_network(path: Path, layers: Sequence[int] | None = None) -> CrossEncoder:
     """Read weights of ours, or the public checkpoint with new heads; `layers` keeps only some."""
     with safe_open(path, "pt") as file:
-        is_ours = "words.weight" in set(file.keys())
+        is_ours = "classify.0.weight" in set(file.keys())
     return load_network(path, layers) if is_ours else start_from(path, layers or range(12))
 
 
@@ -131,9 +132,10 @@ class Run:
         frozen: int,
         peak: float,
         workers: int,
+        half: bool = False,
     ) -> None:
         freeze(network, frozen)
-        self.network, self.teacher, self.step = network, teacher, 0
+        self.network, self.teacher, self.step, self.half = network, teacher, 0, half
         self.optimizer = make_optimizer(network, peak)
         self.average = {name: p.detach().clone() for name, p in trained(network).items()}
         self.pool = thread_pool(workers)
@@ -158,8 +160,11 @@ class Run:
 
     def add_gradients(self, rows: Rows, places: Array) -> float:
         """Compute the gradients of a batch; all workers take its parts from one iterator."""
-        size = max(1, PART_TOKENS // int(rows.lengths[places].max()))
-        parts = iter([places[begin : begin + size] for begin in range(0, len(places), size)])
+        # As many equal parts for one worker as for another: a step lasts as long as its slowest.
+        rounds = ceil(
+            len(places) * int(rows.lengths[places].max()) / PART_TOKENS / len(self.replicas)
+        )
+        parts = iter(np.array_split(places, min(len(places), rounds * len(self.replicas))))
 
         def work(replica: CrossEncoder) -> float:
             replica.zero_grad(set_to_none=True)
@@ -182,12 +187,14 @@ class Run:
         tokens, mask = map(torch.from_numpy, rows.batch(places))
         targets = torch.from_numpy(rows.targets[places].astype(np.int64))
         heads = torch.from_numpy(rows.heads[places].astype(np.int64))
-        logits = network(tokens, mask)
-        loss = hard_loss(logits, targets, heads)
-        if self.teacher is not None:
-            with torch.no_grad():
-                wanted = self.teacher(tokens, mask)
-            loss = loss + soft_loss(logits, wanted)
+        # The weights stay fp32; processors with bf16 instructions multiply four times as fast.
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
+            logits = network(tokens, mask).float()
+            loss = hard_loss(logits, targets, heads)
+            if self.teacher is not None:
+                with torch.no_grad():
+                    wanted = self.teacher(tokens, mask).float()
+                loss = loss + soft_loss(logits, wanted)
         return loss
 
     def averaged(self) -> CrossEncoder:
@@ -269,6 +276,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--stop", type=int, default=sys.maxsize, help="end at this step")
     parser.add_argument("--longest", type=int, default=MAX_TOKENS, help="tokens of a row at most")
     parser.add_argument("--workers", type=int, default=2, help="threads, one per core")
+    parser.add_argument("--half", action="store_true", help="multiply in bf16")
     parser.add_argument("--save", type=int, default=50, help="steps between checkpoints")
     parser.add_argument("--probe", type=int, default=250, help="steps between measurements")
     return parser.parse_args()
@@ -287,6 +295,7 @@ def main() -> None:
         frozen=given.freeze,
         peak=given.peak,
         workers=given.workers,
+        half=given.half,
     )
     if (given.out / "state.pt").exists():
         run.restore(given.out / "state.pt")

@@ -2,8 +2,8 @@
 
     python -m tools.train_judge.unpack MODEL.onnx WORDS OUT.safetensors
 
-Checkpoints are too large to keep. The shipped files hold every matrix as int8 with one scale per
-row, the word table in a file of its own (all rows, then all scales): enough to go on from.
+Checkpoints are too large to keep. The shipped files hold every matrix as int8 with its scales,
+the word table in a file of its own (all rows, then all scales): enough to go on from.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import onnx
 from onnx import numpy_helper
 from safetensors.numpy import save_file
 
-from tools.train_judge.network import FIRST_POSITION, POSITIONS, WIDTH
+from tools.train_judge.network import SHAPES
 
 Weights = dict[str, np.ndarray]
 
@@ -24,26 +24,28 @@ def unpack(model: Path, words: Path) -> Weights:
     tensors = onnx.load(model).graph.initializer
     # The graph's own constants have names without a dot.
     stored = {t.name: numpy_helper.to_array(t).astype(np.float32) for t in tensors if "." in t.name}
-    weights = {"words.weight": _read_words(words)}
+    shape = SHAPES[len(stored["embedding_norm.weight"])]
+    weights = {"words.weight": _read_words(words, shape.width)}
     for name, value in stored.items():
         if name.endswith(".steps"):
             layer = name.removesuffix(".steps")
-            # The graph multiplies from the right, so it holds matrices transposed.
-            weights[f"{layer}.weight"] = (value * stored[f"{layer}.scales"]).T.copy()
+            # The graph multiplies from the right, so it holds matrices transposed, in groups.
+            matrix = value * stored[f"{layer}.scales"]
+            weights[f"{layer}.weight"] = matrix.reshape(-1, matrix.shape[-1]).T.copy()
         elif not name.endswith(".scales"):
             weights[name] = value
     # Only the positions that the judge can reach are stored.
-    behind = POSITIONS - FIRST_POSITION - len(weights["positions.weight"])
-    padding = ((FIRST_POSITION, behind), (0, 0))
+    behind = shape.positions - shape.first_position - len(weights["positions.weight"])
+    padding = ((shape.first_position, behind), (0, 0))
     weights["positions.weight"] = np.pad(weights["positions.weight"], padding)
     return weights
 
 
-def _read_words(path: Path) -> np.ndarray:
+def _read_words(path: Path, width: int) -> np.ndarray:
     data = path.read_bytes()
-    rows = len(data) // (WIDTH + 2)
-    steps = np.frombuffer(data, np.int8, rows * WIDTH).reshape(rows, WIDTH)
-    scales = np.frombuffer(data, np.float16, rows, rows * WIDTH)[:, None]
+    rows = len(data) // (width + 2)
+    steps = np.frombuffer(data, np.int8, rows * width).reshape(rows, width)
+    scales = np.frombuffer(data, np.float16, rows, rows * width)[:, None]
     return steps.astype(np.float32) * scales.astype(np.float32)
 
 
