@@ -68,7 +68,7 @@ def main(place: str) -> None:
     told = "claims were uncertain and sent to hf" in cascade.stderr
     require(told, "a cascade tells how many claims it sent", cascade.stderr)
     mixed = json.loads(cascade.stdout)
-    require(mixed["judge"]["name"] == "layered+hf", "and names both judges", mixed["judge"])
+    require(mixed["judge"]["name"] == "standard+hf", "and names both judges", mixed["judge"])
     build(project / "one", ["LABEL_0"])
     single = check(project, '[hf]\nmodel = "one"\nlabels = { LABEL_0 = "supports" }')
     require(single.returncode in (0, 1, 3), "a model with one output", single.stderr)

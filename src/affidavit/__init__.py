@@ -53,6 +53,7 @@ def check(
     rules: "str | _Path | None" = None,
     gates: "str | _Iterable[str]" = (),
     top_k: int = 8,
+    risk: float | None = None,
     at: str | None = None,
     project: "str | _Path | None" = None,
 ) -> "_Ledger":
@@ -60,8 +61,8 @@ def check(
 
     `answer` is a text, or a `Path` to read. `sources` are paths of documents or folders; `contexts`
     are texts. A string is never tested for being the other. `query`, `title`, `judge`, `rules`,
-    `gates`, `top_k` and `at` are the options of the command. With `project` the index and the
-    ledger are kept there, as the command does; by default the index is removed when the process
+    `gates`, `top_k`, `risk` and `at` are the options of the command. With `project` the index and
+    the ledger are kept there, as the command does; by default the index is removed when the process
     ends.
     """
     from affidavit.app import api
@@ -76,6 +77,7 @@ def check(
         rules=rules,
         gates=gates,
         top_k=top_k,
+        risk=risk,
         at=at,
         project=project,
     )

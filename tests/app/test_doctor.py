@@ -139,8 +139,8 @@ def lies() -> Mapping[str, tuple[str, str, object]]:
         ),
         "an encoder of changing mind": (
             "encoder",
-            "judge.encoder.reader.load_encoder",
-            lambda: SimpleNamespace(read=lambda *_: object(), digest="sha256:0"),
+            "judge.encoder.load_encoder",
+            lambda _: SimpleNamespace(read=lambda *_: object(), digest="sha256:0"),
         ),
     }
 

@@ -332,4 +332,4 @@ def test_the_card_of_this_installation_is_whole() -> None:
 def test_a_card_without_weights_says_so() -> None:
     whole = card()
     page = card_markdown(Card(whole.measured, None, whole.text))
-    assert "No weights are part of this installation" in page
+    assert "The weights of this judge are not installed" in page

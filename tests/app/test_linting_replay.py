@@ -176,7 +176,7 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         LEDGER,
         {"ledger": reworded(stored_ledger(), is_named=False)},
         ReplayOutcome.DIFFERS,
-        "do not follow",
+        "its words or its id were changed",
     ),
     "not a ledger": (LEDGER, {"ledger": {}}, ReplayOutcome.NOT_RUN, "no ledger"),
     "a gate report": (GATE, {"report": SHIP}, ReplayOutcome.SAME, ""),

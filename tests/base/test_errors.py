@@ -93,7 +93,7 @@ def test_every_fault_renders_and_crosses_processes(fault: Fault) -> None:
 
 @pytest.mark.parametrize("fault", ALL_FAULTS, ids=lambda fault: fault.name)
 def test_every_fault_is_well_formed(fault: Fault) -> None:
-    assert re.fullmatch(r"AF[0-7]\d\d", fault.code)
+    assert re.fullmatch(r"AF[0-8]\d\d", fault.code)
     assert re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)*", fault.name)
     for text in (fault.message, fault.next_step):
         assert text.strip() == text != ""

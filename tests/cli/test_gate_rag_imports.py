@@ -41,7 +41,7 @@ def test_recorded_traces_meet_our_own_gold_set(tmp_path: Path, file: str) -> Non
     precision = report["metrics"]["precision"]
     assert (precision["numerator"], precision["denominator"]) == (2, 3)
     assert report["metrics"]["under_refusal"]["value"] == 0
-    assert [each["qid"] for each in report["offenders"]] == ["carryover"]
+    assert report["offenders"][0]["qid"] == "carryover"
     assert report["offenders"][0]["claim"] == "All of it can be carried forward."
 
 
@@ -78,16 +78,16 @@ def test_gold_items_without_a_question_are_not_matched(tmp_path: Path) -> None:
 
 def test_the_refusal_token_is_the_reference_of_what_has_no_answer(tmp_path: Path) -> None:
     rows = [
-        {"user_input": "one?", "response": "n/a", "reference": "n/a", "retrieved_contexts": ["x"]},
+        {"user_input": "one?", "response": "nil", "reference": "nil", "retrieved_contexts": ["x"]},
         {"user_input": "two?", "response": "a lion", "reference": "a lion"},
     ]
     file = lines(tmp_path / "ragas.jsonl", rows)
-    _, report = report_of("rag", file, "--refusal", " n/a ")
+    _, report = report_of("rag", file, "--refusal", " nil ")
     assert (report["counts"]["unanswerable"], report["counts"]["refused"]) == (1, 1)
     assert report["metrics"]["under_refusal"]["value"] == 0
     _, report = report_of("rag", file)
     assert (report["counts"]["unanswerable"], report["counts"]["refused"]) == (0, 0)
-    _, report = report_of("rag", "--gold", file, "--trace", file, "--refusal", "n/a")
+    _, report = report_of("rag", "--gold", file, "--trace", file, "--refusal", "nil")
     assert report["counts"]["unanswerable"] == 1
 
 

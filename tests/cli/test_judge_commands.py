@@ -214,12 +214,14 @@ def test_fitted_rules_are_written_and_applied(tmp_path: Path) -> None:
     assert "[judge]\nsupported_from = " in text
     digest = next(line for line in text.splitlines() if line.startswith("# rules: "))[9:]
     assert f"Digest of the rules: {digest}\n" in result.stdout
-    measured = json.loads(run("judge", "eval", file, "--rules", str(rules), "--json").stdout)
+    measured = json.loads(
+        run("judge", "eval", file, "--judge", "lexical", "--rules", str(rules), "--json").stdout
+    )
     assert measured["rules_digest"] == digest
     figures = measured["sets"][0]["supported"]["figures"]
     assert figures["balanced_accuracy"]["value"] == 1.0
     assert json.loads(run("judge", "eval", file, "--json").stdout)["rules_digest"] != digest
-    scored = scores(run("judge", "score", file, "--rules", str(rules)).stdout)
+    scored = scores(run("judge", "score", file, "--judge", "lexical", "--rules", str(rules)).stdout)
     assert {each["verdict"] for each in scored[::2]} == {"supported"}
 
 
@@ -229,7 +231,7 @@ def test_a_check_obeys_the_same_rules(tmp_path: Path) -> None:
     rules = tmp_path / "rules.toml"
     rules.write_text("[judge]\nsupported_from = 0.9\nweak_from = 0.9\nprior = 0.05\n")
     asked = ("check", str(tmp_path / "answer.md"), "-s", str(tmp_path / "source.md"), "--json")
-    common = ("--project", str(tmp_path), "--at", "2026-01-03")
+    common = ("--project", str(tmp_path), "--at", "2026-01-03", "--judge", "lexical")
     own = json.loads(run(*asked, *common).stdout)
     strict = json.loads(run(*asked, *common, "--rules", str(rules)).stdout)
     # With a low prior, a sentence of the source is still supported, and a paraphrase is not.

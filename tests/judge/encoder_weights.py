@@ -6,13 +6,13 @@ import pytest
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults.evidence import ENCODER_MISSING
-from affidavit.judge.encoder.shipped import Shipped, read_shipped
+from affidavit.judge.encoder import FAST, EncoderFiles, encoder_folder, read_files
 
 
-def shipped_or_skip() -> Shipped:
+def shipped_or_skip(name: str = FAST) -> EncoderFiles:
     """Return the released files. A checkout without them skips at home, and fails in CI."""
     try:
-        return read_shipped()
+        return read_files(encoder_folder(name))
     except AffidavitError as error:
         if error.fault is not ENCODER_MISSING or os.environ.get("CI"):
             raise

@@ -69,7 +69,7 @@ def uncertain_claims(ledger: dict[str, Any]) -> list[str]:
 
 
 def test_only_uncertain_claims_are_sent_and_the_run_can_be_repeated_offline(tmp_path: Path) -> None:
-    alone = json.loads(check(tmp_path, "layered").stdout)
+    alone = json.loads(check(tmp_path, "standard").stdout)
     uncertain = uncertain_claims(alone)
     assert 0 < len(uncertain) < len(alone["entries"])
     with serving(WEAK) as server:
@@ -87,15 +87,15 @@ def test_only_uncertain_claims_are_sent_and_the_run_can_be_repeated_offline(tmp_
     assert f"{count} requests, 0 replies from before, {count * 120e-6:.4f} USD" in first.stderr
 
     ledger = json.loads(first.stdout)
-    assert ledger["judge"]["name"] == "layered+chat"
+    assert ledger["judge"]["name"] == "standard+chat"
     assert ledger["judge"]["rederivable"] is False
     for before, after in zip(alone["entries"], ledger["entries"], strict=True):
         if before["claim_text"] in uncertain:
             (reading,), (old,) = after["readings"], before["readings"]
             assert (after["verdict"], reading["snippet"]) == ("weak", QUOTE)
-            assert "layered was not sure" in reading["notes"]
+            assert "standard was not sure" in reading["notes"]
             assert reading["scores"]["said_support"] == 0.6
-            assert reading["scores"]["layered_similarity"] == old["similarity"]
+            assert reading["scores"]["standard_similarity"] == old["similarity"]
         else:
             assert after["readings"] == before["readings"]
 
@@ -117,7 +117,7 @@ def test_a_budget_below_the_estimate_stops_the_run_before_anything_is_sent(tmp_p
 
 def test_rows_are_sent_only_if_they_are_uncertain(tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
-    claims = ("Visitors sign in at reception.", "The office cat is called Bertram.")
+    claims = ("Visitors sign in at reception.", "Quarterly dividends rose by a third.")
     lines = [json.dumps({"id": claim, "claim": claim, "evidence": SOURCE}) for claim in claims]
     rows.write_text("\n".join(lines), "utf-8")
     with serving(WEAK) as server:

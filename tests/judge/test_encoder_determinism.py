@@ -16,9 +16,7 @@ import onnxruntime
 import pytest
 from tests.judge.encoder_weights import shipped_or_skip
 
-from affidavit.judge.encoder.entailment import Entailment, entailment_from
-from affidavit.judge.encoder.reader import Encoder
-from affidavit.judge.encoder.shipped import Shipped
+from affidavit.judge.encoder import FAST, Encoder, EncoderFiles, Entailment, entailment_from
 
 UNIT: Final = 0.0001
 
@@ -81,18 +79,18 @@ def test_there_are_enough_pairs() -> None:
 
 
 @pytest.fixture(scope="module")
-def shipped() -> Shipped:
-    return shipped_or_skip()
+def shipped() -> EncoderFiles:
+    return shipped_or_skip(FAST)
 
 
 @pytest.fixture(scope="module")
-def encoder(shipped: Shipped) -> Encoder:
+def encoder(shipped: EncoderFiles) -> Encoder:
     return Encoder(shipped)
 
 
 @pytest.fixture(scope="module")
 def read(encoder: Encoder) -> tuple[Entailment, ...]:
-    return tuple(encoder.read(*pair) for pair in PAIRS)
+    return tuple(encoder.read(*pair).claim for pair in PAIRS)
 
 
 def scores_of(found: Sequence[Entailment]) -> "np.ndarray[Any, Any]":
@@ -106,7 +104,7 @@ def assert_same(found: Sequence[Entailment], wanted: Sequence[Entailment]) -> No
 
 
 def answers(
-    shipped: Shipped,
+    shipped: EncoderFiles,
     encoder: Encoder,
     *,
     level: str = "ENABLE_BASIC",
@@ -146,13 +144,13 @@ SETTINGS: Final = {
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 def test_other_settings_change_no_answer(
-    settings: dict[str, Any], shipped: Shipped, encoder: Encoder, read: tuple[Entailment, ...]
+    settings: dict[str, Any], shipped: EncoderFiles, encoder: Encoder, read: tuple[Entailment, ...]
 ) -> None:
     assert_same(answers(shipped, encoder, **settings), read)
 
 
 def test_another_order_changes_no_bit(encoder: Encoder, read: tuple[Entailment, ...]) -> None:
-    assert tuple(encoder.read(*pair) for pair in reversed(PAIRS)) == read[::-1]
+    assert tuple(encoder.read(*pair).claim for pair in reversed(PAIRS)) == read[::-1]
 
 
 def test_a_change_would_be_noticed(read: tuple[Entailment, ...]) -> None:
@@ -175,14 +173,14 @@ import sys
 from affidavit.judge.encoder import load_encoder
 from tests.judge.test_encoder_determinism import PAIRS
 
-encoder = load_encoder()
+encoder = load_encoder("fast")
 for pair in PAIRS[::16]:
     (logits,) = encoder._session.run(["logits"], encoder.inputs_for(*pair))
     print(logits.tobytes().hex(), encoder.read(*pair))
 """
 
 
-def test_two_processes_give_the_same_bits(shipped: Shipped) -> None:
+def test_two_processes_give_the_same_bits(shipped: EncoderFiles) -> None:
     said = [
         subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True).stdout
         for _ in range(2)

@@ -14,9 +14,20 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults.evidence import ENCODER_CHANGED, ENCODER_MISSING
 from affidavit.base.faults.input import EXTRA_MISSING
-from affidavit.judge.encoder.entailment import Entailment, entailment_from
-from affidavit.judge.encoder.reader import MAX_CHARACTERS, Encoder, load_encoder, open_tokenizer
-from affidavit.judge.encoder.shipped import Shipped, encoder_digest, read_shipped
+from affidavit.judge.encoder import (
+    FAST,
+    MAX_CHARACTERS,
+    STANDARD,
+    Encoder,
+    EncoderFiles,
+    Entailment,
+    encoder_digest,
+    encoder_folder,
+    entailment_from,
+    load_encoder,
+    open_tokenizer,
+    read_files,
+)
 
 LOGITS = {
     "nothing speaks for any": ((0.0, 0.0, 0.0), (0.3333, 0.3333, 0.3333)),
@@ -55,7 +66,7 @@ def release(folder: Path, **changes: bytes) -> Path:
 
 
 def test_the_digest_is_what_sha256sum_says(tmp_path: Path) -> None:
-    found = read_shipped(release(tmp_path))
+    found = read_files(release(tmp_path))
     assert (found.model, found.tokenizer) == (b"a model", b"{}")
     lines = "".join(
         f"{hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()}  {name}\n"
@@ -78,7 +89,7 @@ CHANGES = {
 @pytest.mark.parametrize(("changes", "name"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_changed_file_is_refused(changes: dict[str, bytes], name: str, tmp_path: Path) -> None:
     with pytest.raises(AffidavitError) as caught:
-        read_shipped(release(tmp_path, **changes))
+        read_files(release(tmp_path, **changes))
     assert (caught.value.fault, caught.value.where.file) == (ENCODER_CHANGED, name)
     assert caught.value.fault.exit is Exit.TAMPERED
 
@@ -87,16 +98,16 @@ def test_a_changed_file_is_refused(changes: dict[str, bytes], name: str, tmp_pat
 def test_a_missing_file_is_named(name: str, tmp_path: Path) -> None:
     (release(tmp_path) / name).unlink()
     with pytest.raises(AffidavitError) as caught:
-        read_shipped(tmp_path)
+        read_files(tmp_path)
     assert (caught.value.fault, caught.value.where.file) == (ENCODER_MISSING, name)
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
 def test_a_missing_library_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr("affidavit.judge.encoder.reader.open_session", import_onnxruntime)
+    monkeypatch.setattr("affidavit.judge.encoder.open_session", import_onnxruntime)
     with pytest.raises(AffidavitError) as caught:
-        Encoder(Shipped(b"", b"{}", "sha256:0"))
+        Encoder(EncoderFiles(b"", b"{}", "sha256:0"))
     assert caught.value.fault is EXTRA_MISSING
     assert caught.value.values["package"] == package
     assert caught.value.next_step == "pip install 'affidavit[ledger]'"
@@ -109,23 +120,28 @@ def import_onnxruntime(model: bytes) -> None:
     assert onnxruntime
 
 
+@pytest.fixture(scope="module", params=[STANDARD, FAST])
+def name(request: pytest.FixtureRequest) -> str:
+    shipped_or_skip(request.param)
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    shipped_or_skip()
-    return load_encoder()
+def encoder(name: str) -> Encoder:
+    return load_encoder(name)
 
 
 PREMISE = "The ferry Aurora carried 412 passengers to Tallinn on 3 June 2018."
 
 
-def test_it_is_loaded_once_and_knows_its_digest(encoder: Encoder) -> None:
-    assert load_encoder() is encoder
-    assert encoder.digest == encoder_digest()
+def test_it_is_loaded_once_and_knows_its_digest(encoder: Encoder, name: str) -> None:
+    assert load_encoder(name) is encoder
+    assert encoder.digest == encoder_digest(encoder_folder(name))
 
 
 def test_a_claim_is_told_from_its_denial(encoder: Encoder) -> None:
-    same = encoder.read(PREMISE, "The ferry Aurora carried passengers to Tallinn.")
-    denied = encoder.read(PREMISE, "The ferry Aurora did not carry passengers to Tallinn.")
+    same = encoder.read(PREMISE, "The ferry Aurora carried passengers to Tallinn.").claim
+    denied = encoder.read(PREMISE, "The ferry Aurora did not carry passengers to Tallinn.").claim
     assert same.entails > denied.entails
     assert denied.contradicts > same.contradicts
 
@@ -144,31 +160,41 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("premise", "claim"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_whatever_it_is_it_is_read(premise: str, claim: str, encoder: Encoder) -> None:
-    found = encoder.read(premise, claim)
-    assert abs(found.entails + found.neutral + found.contradicts - 1) < 0.0002
-    assert encoder.inputs_for(premise, claim)["tokens"].shape[1] <= 128
+    for found in encoder.read(premise, claim):
+        assert abs(sum(found) - 1) < 0.0002
+    read = encoder.inputs_for(premise, claim)
+    assert read.get("words", read.get("tokens")).shape[1] <= 256
 
 
 def test_what_is_cut_is_the_end_of_the_longer_text(encoder: Encoder) -> None:
-    short = encoder.inputs_for("north " * 200, "The ferry sailed south.")
+    short = encoder.inputs_for("north " * 400, "The ferry sailed south.")
     longer = encoder.inputs_for("north " * MAX_CHARACTERS, "The ferry sailed south.")
-    assert (short["tokens"] == longer["tokens"]).all()
-    assert short["segments"].sum() == 6, "five tokens of the claim and a mark"
+    assert all((short[key] == longer[key]).all() for key in short)
 
 
-def test_the_tokenizer_cuts_as_in_the_training() -> None:
-    tokenizer = open_tokenizer(shipped_or_skip().tokenizer)
+@pytest.mark.parametrize(("name", "most"), [(STANDARD, 256), (FAST, 128)])
+def test_the_tokenizer_cuts_as_in_the_training(name: str, most: int) -> None:
+    tokenizer = open_tokenizer(shipped_or_skip(name).tokenizer)
     assert tokenizer.padding is None
     assert tokenizer.truncation == {
         "direction": "right",
-        "max_length": 128,
+        "max_length": most,
         "strategy": "longest_first",
         "stride": 0,
     }
 
 
-def test_nobody_can_write_where_the_premise_ends(encoder: Encoder) -> None:
-    """Three marks per pair: [CLS] 101 at the start, [SEP] 102 after each text."""
-    tokens = encoder.inputs_for("The ferry sank. [SEP] It sailed.", "[CLS] It sailed. [SEP]")
-    ids = tokens["tokens"][0].tolist()
-    assert (ids.count(101), ids.count(102)) == (1, 2)
+@pytest.mark.parametrize(
+    ("name", "text", "start", "end", "ends"),
+    [
+        pytest.param(FAST, "The ferry sank. [SEP] [CLS] It sailed.", 101, 102, 2, id="BERT"),
+        pytest.param(STANDARD, "The ferry sank. </s> <s> It sailed.", 0, 2, 3, id="MPNet"),
+    ],
+)
+def test_nobody_can_write_where_the_premise_ends(
+    name: str, text: str, start: int, end: int, ends: int
+) -> None:
+    """One mark starts a pair, and as many end its texts as the encoder was trained with."""
+    tokenizer = open_tokenizer(shipped_or_skip(name).tokenizer)
+    ids = tokenizer.encode(text, text).ids
+    assert (ids.count(start), ids.count(end)) == (1, ends)

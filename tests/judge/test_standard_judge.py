@@ -9,9 +9,8 @@ from tests.spec.test_claim_evidence_pairs import PAIRS
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults.evidence import ENCODER_MISSING
-from affidavit.judge.encoder.shipped import encoder_digest
+from affidavit.judge.encoder import FAST, STANDARD, encoder_digest, encoder_folder, load_encoder
 from affidavit.judge.lexical.judge import LexicalJudge
-from affidavit.judge.standard.encoder import load_large_encoder, weights_folder
 from affidavit.judge.standard.evidence import words_not_in
 from affidavit.judge.standard.judge import StandardJudge
 from affidavit.ledger.model import Chunk, Reading, SupportLevel
@@ -166,28 +165,29 @@ def test_every_quotation_of_a_note_is_in_the_claim_or_in_the_passage() -> None:
 def test_the_identity_names_every_layer() -> None:
     identity = JUDGE.identity
     assert (identity.name, identity.version, identity.rederivable) == ("standard", "1", True)
-    weights = encoder_digest(weights_folder())
+    weights = encoder_digest(encoder_folder(STANDARD))
     assert identity.digest not in (LexicalJudge().identity.digest, weights)
-    assert load_large_encoder().digest == weights
-    assert load_large_encoder() is load_large_encoder()
+    assert load_encoder(STANDARD).digest == weights
+    assert StandardJudge(FAST).identity.name == "fast"
+    assert StandardJudge(FAST).identity.digest != identity.digest
 
 
 def test_missing_weights_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affidavit.judge.standard.encoder.PACKAGE", "no_such_package")
+    monkeypatch.setattr("affidavit.judge.encoder.WEIGHTS_PACKAGE", "no_such_package")
     with pytest.raises(AffidavitError) as caught:
-        weights_folder()
+        encoder_folder(STANDARD)
     assert caught.value.fault is ENCODER_MISSING
 
 
 def test_nobody_can_write_where_the_window_ends() -> None:
-    encoder = load_large_encoder()
+    encoder = load_encoder(STANDARD)
     spelled = encoder.inputs_for("The ferry sank. </s> It sailed.", "<s> It sailed.")["words"]
     marked = encoder.inputs_for("The ferry sank. It sailed.", "It sailed.")["words"]
     assert spelled.shape[1] > marked.shape[1] + 2, "the letters of the marks are read as words"
 
 
 def test_a_long_pair_is_cut_at_256_tokens() -> None:
-    encoder = load_large_encoder()
+    encoder = load_encoder(STANDARD)
     assert encoder.inputs_for("north " * 5000, "The ferry sailed south.")["words"].shape[1] == 256
 
 

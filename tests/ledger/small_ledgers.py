@@ -1,7 +1,8 @@
 """Ledgers from one line: "critical: A full 0.9, B against 0.7 ‖ minor:" is two claims.
 
 Each claim has its importance and its readings: the document (A and B are current, U states no date,
-O is years old), the support level or `against`, and the score.
+O is years old), the support level or `against`, the score, and "sure 0.9" where the judge states
+its own confidence.
 """
 
 from affidavit.ledger.adjudication import CheckRequest, adjudicate
@@ -76,6 +77,7 @@ def ledger(line: str, gates: tuple[str, ...] = (), rules: LedgerRules = DEFAULT_
 
 
 def _reading(claim: str, at: int, said: str) -> tuple[Reading, Chunk]:
+    said, _, measured = said.partition(" sure ")
     document, level, score = said.split()
     against = level == "against"
     name = f"{claim}_{at}"
@@ -101,5 +103,6 @@ def _reading(claim: str, at: int, said: str) -> tuple[Reading, Chunk]:
         snippet=text,
         snippet_span=Span(0, len(text)),
         notes="",
+        scores=(("confidence", float(measured)),) if measured else (),
     )
     return reading, chunk

@@ -1,11 +1,12 @@
 """Measure the judge, or fit its combiner.
 
-    python -m tools.judge_bench [--fit] [--write] [--frozen [JUDGE]] [--rows N] [--edits N]
-        [--jobs N]
+    python -m tools.judge_bench [--fast] [--fit] [--write] [--frozen [JUDGE]] [--rows N]
+        [--edits N] [--jobs N]
 
 Without options the table is printed and nothing is written. `--write` keeps the figures in the
 judge's card, `--fit` first writes a combiner that was fitted on all sets but those kept apart.
-`--frozen` runs only our own labelled sets through the product, with any judge that `check` takes.
+`--fast` is about the fast judge; its figures are printed and not kept in the card. `--frozen` runs
+only our own labelled sets through the product, with any judge that `check` takes.
 """
 
 import argparse
@@ -18,12 +19,22 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.app.judges import DEFAULT_JUDGE
-from affidavit.judge.layered.combiner import shipped_combiner
-from affidavit.judge.layered.judge import LayeredJudge
+from affidavit.judge.encoder import FAST, STANDARD
+from affidavit.judge.standard.combiner import shipped_combiner
+from affidavit.judge.standard.judge import StandardJudge
 from tools.judge_bench import frozen, machine
-from tools.judge_bench.combining import fit_combiner, judge_signals
+from tools.judge_bench.fitting import fit_combiner, judge_signals
 from tools.judge_bench.measuring import Figure, measure_edits, measure_set, measured_sets
-from tools.judge_bench.rows import FITTED, VARIABLE, Row, data_folder, edit_rows, set_rows
+from tools.judge_bench.rows import (
+    FITTED,
+    VARIABLE,
+    Row,
+    data_folder,
+    edit_rows,
+    held_rows,
+    set_rows,
+    written_rows,
+)
 from tools.judge_bench.signals import Signals, all_signals
 from tools.judge_bench.writing import combiner_toml
 
@@ -34,11 +45,14 @@ FITTED_HALF, MEASURED_HALF = 0, 1
 def main() -> int:
     """Read the rows once, then fit, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fast", action="store_true")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--frozen", nargs="?", const=DEFAULT_JUDGE, metavar="JUDGE")
     parser.add_argument("--rows", type=int, default=1500, help="rows per set at most")
     parser.add_argument("--edits", type=int, default=250, help="edits of each kind")
+    parser.add_argument("--held", type=int, default=60, help="held-out pairs of each set and class")
+    parser.add_argument("--written", type=int, default=600, help="held-out written claims")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     if given.frozen:
@@ -46,32 +60,35 @@ def main() -> int:
             outcomes = frozen.run(name, given.frozen, given.jobs)
             print(f"{name}\n{frozen.table(outcomes)}\n{frozen.sums(outcomes)}\n")
         return 0
+    encoder = FAST if given.fast else STANDARD
     folder = data_folder()
     if folder is None:
         print(f"Not measured: the sets are not here. {VARIABLE} may name their folder.")
         return 3
     rows = {name: list(set_rows(folder, name, given.rows)) for name in measured_sets()}
     edits = [list(edit_rows(folder, half, given.edits)) for half in (0, 1)]
-    signals = {name: _signals(name, found, given.jobs) for name, found in rows.items()}
-    fitted_edits = _signals("edits to fit on", edits[FITTED_HALF], given.jobs)
-    fitting = [*(each for name in FITTED for each in signals[name]), *fitted_edits]
+    signals = {name: _signals(encoder, name, found, given.jobs) for name, found in rows.items()}
+    fitted_edits = _signals(encoder, "edits to fit on", edits[FITTED_HALF], given.jobs)
+    held_out = [*held_rows(folder, given.held), *written_rows(folder, given.written)]
+    held = _signals(encoder, "held-out pairs", held_out, given.jobs)
+    fitting = [*(each for name in FITTED for each in signals[name]), *fitted_edits, *held]
     if given.fit:
         text = combiner_toml(fit_combiner(fitting).table)
-        (PACKAGE / "layered" / "data" / "combiner.toml").write_text(text, encoding="utf-8")
+        (PACKAGE / "standard" / "data" / f"{encoder}.toml").write_text(text, encoding="utf-8")
         shipped_combiner.cache_clear()
     results = {name: measure_set(name, fitting, signals[name]) for name in signals}
-    measured = _signals("edits to measure", edits[MEASURED_HALF], given.jobs)
+    measured = _signals(encoder, "edits to measure", edits[MEASURED_HALF], given.jobs)
     mixed = [row for found in zip(*rows.values(), strict=False) for row in found]
     figures = [
         *(figure for result in results.values() for figure in result.figures),
-        *measure_edits(judge_signals(shipped_combiner(), measured)),
-        machine.measure_movement(mixed),
-        machine.measure_speed(mixed),
-        machine.measure_size(),
+        *measure_edits(judge_signals(shipped_combiner(encoder), measured)),
+        machine.measure_movement(encoder, mixed),
+        machine.measure_speed(encoder, mixed),
+        machine.measure_size(encoder),
     ]
     _print(figures)
-    if given.write:
-        identity = LayeredJudge().identity
+    if given.write and not given.fast:
+        identity = StandardJudge().identity
         card = {
             "schema": "affidavit/judge-card/1",
             "judge": {
@@ -90,9 +107,9 @@ def main() -> int:
     return 0
 
 
-def _signals(name: str, rows: list[Row], jobs: int) -> list[Signals]:
+def _signals(encoder: str, name: str, rows: list[Row], jobs: int) -> list[Signals]:
     begun = time.monotonic()
-    found = list(all_signals(rows, jobs))
+    found = list(all_signals(encoder, rows, jobs))
     print(f"{name}: {len(found)} rows, {time.monotonic() - begun:.0f} s", file=sys.stderr)
     return found
 

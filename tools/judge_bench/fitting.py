@@ -1,118 +1,212 @@
-"""Fits the combiner: two logistic sums, every set and every class of a set weighing the same.
+"""Fits the combiner: logistic sums, every set and every class of a set weighing the same.
 
 Weights have the sign that their score has by its meaning, so that more evidence never lowers a
 support. The same rows give the same weights: the solver is deterministic, and weights are rounded.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import numpy as np
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from affidavit.judge.layered.combiner import LayersV1, SumV1, probability, reading_scores
-from affidavit.judge.layered.weighing import RULE_SCORE, WORDS_SCORE
-from tools.judge_bench.signals import Seen, Signals
+from affidavit.base.label_statistics import with_prior
+from affidavit.judge.standard.combiner import (
+    SCHEMA,
+    Combiner,
+    CombinerTable,
+    Limit,
+    RiskBound,
+    Weighed,
+    WeightedSum,
+)
+from affidavit.judge.standard.language import FOREIGN_SCORE, TOO_MANY
+from affidavit.ledger.model import Verdict
+from affidavit.ledger.rules import JudgeThresholds
+from tools.judge_bench.rows import FITTED
+from tools.judge_bench.signals import Scores, Signals
 
 Array = NDArray[np.float64]
 
 # Few, and each with a meaning of its own: more of them fit the sets at hand and no other.
-SCORES: Final = (
-    WORDS_SCORE, "names_met", "recall_triple", "exact", "facts_missing", "facts_conflict",
-    "opposite", "denial", "renamed", RULE_SCORE,
-)  # fmt: skip
-FOR: Final = frozenset({WORDS_SCORE, "names_met", "recall_triple", "exact", "entails"})
-READ: Final = ("entails", "contradicts")
+WORDS: Final = ("recall_run", "recall_wide")
+SUPPORT: Final = ("words", "entails", "entails_tight", "facts_missing")
+CONTRADICTION: Final = ("contradicts", "rule_contradiction")
+MOST_PASSAGES: Final = 4
+NEAR_RECALL, NEAR_BIGRAMS = 0.9, 0.5
+UNREAD: Final = 0.45
+# Conflicts of fact, opposites, denials and renamed entities bound any claim. The others err on
+# free retellings and bound only a claim that nearly repeats its sentence.
+LIMITS: Final = (
+    *(Limit(name, 0.6, 0.2) for name in ("facts_conflict", "opposite", "renamed")),
+    *(
+        Limit(name, 0.6, 0.4, near=True)
+        for name in ("denial", "swapped", "mode_stronger", "edited")
+    ),
+    *(Limit(name, 0.6, 0.4, near=True) for name in ("quantifier", "condition", "mode_stronger")),
+    *(Limit(name, 0.01, 0.4, near=True) for name in ("facts_missing", "facts_loose")),
+    Limit(FOREIGN_SCORE, TOO_MANY, 0.4),
+)
 # Kinds of edit that are contradictions, and those of which it can be said that they are none.
 AGAINST: Final = ("edit_number", "edit_date", "edit_unit", "edit_negation", "edit_opposite")
 OPEN: Final = ("edit_removed", "edit_partial", "originals", "restated")
+RISKS: Final = (0.01, 0.02, 0.03, 0.05, 0.1)
+DEFAULT_RISK: Final = 0.05
+PRIOR: Final = 0.7
+"""Confidence and risk are stated for answers of which so many claims are supported. In public sets
+of real answers it is six to nine in ten."""
+LEAST_SUPPORTED, WEAK_FROM = 0.8, 0.6
+"""Section 4.1 of the ledger's seed: the confidence in what is supported, and in what is weak."""
+CONTRADICTED_FROM: Final = 0.82
+_LEAST_ROWS: Final = 40
 _RIDGE: Final = 1e-3
 _TURNS: Final = 3
 _DECIMALS: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """A row as the fit sees it: one sentence stands for the claim."""
+class Judgement(Struct, frozen=True):
+    """The truth of a row beside what the judge makes of it."""
 
-    set: str
-    is_true: bool
-    seen: Seen
-
-
-def fit_support(signals: Sequence[Signals]) -> LayersV1:
-    """Fit the probability of support on labelled sets.
-
-    A claim is as good as its weakest sentence, and which one that is depends on the weights: so
-    the fit and the choice take turns, beginning with the sentence of which the least is there.
-    """
-    chosen = [min(row.sentences, key=lambda seen: seen.scores[WORDS_SCORE]) for row in signals]
-    layers = _fit_support(signals, chosen)
-    for _ in range(_TURNS):
-        chosen = [min(row.sentences, key=partial(_support, layers)) for row in signals]
-        layers = _fit_support(signals, chosen)
-    return layers
+    group: str
+    target: int
+    weighed: Weighed
+    verdict: Verdict
 
 
-def _fit_support(signals: Sequence[Signals], chosen: Sequence[Seen]) -> LayersV1:
-    samples = [
-        _Sample(row.group, row.target == 0, seen) for row, seen in zip(signals, chosen, strict=True)
-    ]
-    return _layers(samples, SCORES, _support_sign)
-
-
-def _support(layers: LayersV1, seen: Seen) -> float:
-    if seen.read is None:
-        return probability(layers.words, seen.scores)
-    return probability(layers.read, {**seen.scores, **reading_scores(seen.read)})
-
-
-def fit_contradiction(signals: Sequence[Signals]) -> LayersV1:
-    """Fit the probability of contradiction on edits, and on claims known to be supported."""
-    samples = [
-        _Sample(_set_of(row.group), row.group in AGAINST, max(row.sentences, key=_against))
-        for row in signals
-        if row.group in AGAINST or row.group in OPEN or row.target == 0
-    ]
-    return _layers(samples, (RULE_SCORE,), _contradiction_sign)
-
-
-def _against(seen: Seen) -> tuple[float, float]:
-    return seen.scores[RULE_SCORE], seen.read.contradicts if seen.read else 0.0
-
-
-def _support_sign(name: str) -> int:
-    return 1 if name in FOR else -1
-
-
-def _contradiction_sign(name: str) -> int:
-    return -1 if name in FOR else 1
-
-
-def _layers(
-    samples: Sequence[_Sample], names: Sequence[str], sign: Callable[[str], int]
-) -> LayersV1:
-    truth = np.array([sample.is_true for sample in samples], dtype=float)
-    weights = _balanced([sample.set for sample in samples], truth)
-    words = np.array([[sample.seen.scores[name] for name in names] for sample in samples])
-    was_read = np.array([sample.seen.read is not None for sample in samples])
-    seen = [
-        [*row, *(reading_scores(sample.seen.read)[name] for name in READ)]
-        for row, sample in zip(words.tolist(), samples, strict=True)
-        if sample.seen.read is not None
-    ]
-    return LayersV1(
-        _fit(names, words, truth, weights, sign),
-        _fit((*names, *READ), np.array(seen), truth[was_read], weights[was_read], sign),
+def fit_combiner(signals: Iterable[Signals], without: str = "") -> Combiner:
+    """Fit a combiner on labelled sets, refutations and edits, leaving out one set."""
+    kept = [row for row in signals if row.group != without]
+    sets = [row for row in kept if row.group in FITTED]
+    labelled = [*sets, *(row for row in kept if row.group.startswith("held_"))]
+    counts = {name: sum(row.group == name for row in sets) for name in FITTED}
+    # Summaries and long answers are labelled by looser rules: they do not tell how often a clear
+    # claim about a passage is wrongly supported. They only say what counts, not for how much.
+    clear = [row for row in labelled if row.group.startswith("held_")]
+    table = CombinerTable(
+        schema=SCHEMA,
+        fitted_on={
+            **{name: count for name, count in counts.items() if count},
+            "edits_and_refutations": len(kept) - len(sets),
+        },
+        most_passages=MOST_PASSAGES,
+        near_recall=NEAR_RECALL,
+        near_bigrams=NEAR_BIGRAMS,
+        limits=LIMITS,
+        thresholds=JudgeThresholds(),
+        risks=(),
+        words=_fit_support(labelled, WORDS),
+        support=_rescaled(_fit_support(labelled, SUPPORT), clear),
+        contradiction=_fit_contradiction(kept),
     )
+    judged = judge_signals(Combiner(table, ""), clear)
+    risks = tuple(
+        RiskBound(risk, max(LEAST_SUPPORTED, round(with_prior(bound, PRIOR), _DECIMALS)))
+        for risk in RISKS
+        if (bound := bound_at_risk(judged, risk)) is not None
+    )
+    # The small encoder keeps no bound so strict: its default is the strictest that it keeps.
+    default = next((each.supported_from for each in risks if each.at_most >= DEFAULT_RISK), 1.0)
+    thresholds = JudgeThresholds(
+        max(default, LEAST_SUPPORTED), WEAK_FROM, CONTRADICTED_FROM, prior=PRIOR
+    )
+    return Combiner(structs.replace(table, thresholds=thresholds, risks=risks), "")
+
+
+def bound_at_risk(judged: Sequence[Judgement], risk: float) -> float | None:
+    """Return the lowest support from which on the share of untrue rows is at most `risk`.
+
+    Conformal: one more wrong row is counted, and at every higher bound the share must hold too, as
+    far as there are enough rows to say. Every class of a set weighs the same, and the share is that
+    of answers of which `PRIOR` of the claims are true.
+    """
+    truth = np.array([each.target == 0 for each in judged])
+    support = np.array([each.weighed.support for each in judged])
+    weights = _balanced([each.group for each in judged], truth.astype(float))
+    one_more = 1 / len(judged)
+    found = None
+    for bound in np.arange(995, 495, -5) / 1000:
+        above = support >= bound
+        if above.sum() < _LEAST_ROWS:
+            continue
+        right = float(weights[above & truth].sum()) * PRIOR
+        wrong = (float(weights[above & ~truth].sum()) + one_more) * (1 - PRIOR)
+        if wrong > risk * (wrong + right):
+            break
+        found = float(bound)
+    return found
+
+
+def _is_known(row: Judgement | Signals) -> bool:
+    return row.target != 3 or row.group in AGAINST or row.group in OPEN
+
+
+def _is_refuted(row: Judgement | Signals) -> bool:
+    return row.target == 2 or row.group in AGAINST
 
 
 def _set_of(group: str) -> str:
     return "edits" if group.startswith("edit_") or group in OPEN else group
+
+
+def judge_signals(combiner: Combiner, signals: Iterable[Signals]) -> list[Judgement]:
+    """Decide rows as the judge does: a claim is as good as its weakest sentence."""
+    decided = []
+    for row in signals:
+        found = [combiner.weigh(scores) for scores in row.sentences]
+        weighed = Weighed(min(w.support for w in found), max(w.contradiction for w in found))
+        verdict = combiner.table.thresholds.verdict(*weighed)
+        decided.append(Judgement(row.group, row.target, weighed, verdict))
+    return decided
+
+
+def _fit_support(signals: Sequence[Signals], names: Sequence[str]) -> WeightedSum:
+    """Fit the probability of support.
+
+    A claim is as good as its weakest sentence, and which one that is depends on the weights: so
+    the fit and the choice take turns, beginning with the sentence of which the least is there.
+    """
+    rows = [row for row in signals if all(name in s for s in row.sentences for name in names)]
+    sets = [row.group for row in rows]
+    truth = np.array([row.target == 0 for row in rows], dtype=float)
+    chosen = [min(row.sentences, key=lambda scores: scores["recall_wide"]) for row in rows]
+    for _ in range(_TURNS):
+        fitted = _fit(names, chosen, truth, sets, _support_sign)
+        chosen = [min(row.sentences, key=fitted.probability) for row in rows]
+    return fitted
+
+
+def _rescaled(fitted: WeightedSum, rows: Sequence[Signals]) -> WeightedSum:
+    """Return the sum with the slope and the intercept that fit these rows: its calibration."""
+    read = [row for row in rows if all("entails" in scores for scores in row.sentences)]
+    chosen = [min(row.sentences, key=fitted.probability) for row in read]
+    totals = [{"sum": fitted.total(scores)} for scores in chosen]
+    truth = np.array([row.target == 0 for row in read], dtype=float)
+    line = _fit(("sum",), totals, truth, [row.group for row in read], lambda _: 1)
+    slope = line.weights["sum"]
+    return WeightedSum(
+        round(line.intercept + slope * fitted.intercept, _DECIMALS),
+        {name: round(slope * weight, _DECIMALS) for name, weight in fitted.weights.items()},
+    )
+
+
+def _support_sign(name: str) -> int:
+    return -1 if name == "facts_missing" else 1
+
+
+def _fit_contradiction(signals: Sequence[Signals]) -> WeightedSum:
+    rows = [
+        row
+        for row in signals
+        if _is_known(row)
+        if all("contradicts" in scores for scores in row.sentences)
+    ]
+    sets = [_set_of(row.group) for row in rows]
+    truth = np.array([_is_refuted(row) for row in rows], dtype=float)
+    chosen = [max(row.sentences, key=lambda scores: scores["contradicts"]) for row in rows]
+    return _fit(CONTRADICTION, chosen, truth, sets, lambda _: 1)
 
 
 def _balanced(sets: Sequence[str], truth: Array) -> Array:
@@ -130,8 +224,14 @@ def _balanced(sets: Sequence[str], truth: Array) -> Array:
 
 
 def _fit(
-    names: Sequence[str], rows: Array, truth: Array, weights: Array, sign: Callable[[str], int]
-) -> SumV1:
+    names: Sequence[str],
+    chosen: Sequence[Scores],
+    truth: Array,
+    sets: Sequence[str],
+    sign: Callable[[str], int],
+) -> WeightedSum:
+    rows = np.array([[scores[name] for name in names] for scores in chosen])
+    weights = _balanced(sets, truth)
     middle, spread = rows.mean(axis=0), rows.std(axis=0)
     spread[spread < 1e-9] = 1.0
     scaled = (rows - middle) / spread
@@ -148,10 +248,8 @@ def _fit(
     start = np.zeros(len(names) + 1)
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     raw = found[1:] / spread
-    intercept = float(found[0] - raw @ middle)
-    rounded = {name: round(float(value), _DECIMALS) for name, value in zip(names, raw, strict=True)}
-    return SumV1(round(intercept, _DECIMALS), _kept(rounded.items()))
-
-
-def _kept(weights: Iterable[tuple[str, float]]) -> dict[str, float]:
-    return {name: value for name, value in sorted(weights) if value}
+    intercept = round(float(found[0] - raw @ middle), _DECIMALS)
+    return WeightedSum(
+        intercept,
+        {name: round(float(value), _DECIMALS) for name, value in zip(names, raw, strict=True)},
+    )

@@ -7,7 +7,7 @@ from typing import Final
 from affidavit.base.label_statistics import ReliabilityBin, ScoredLabel, evaluate_labels
 from affidavit.base.statistics import Rate, wilson
 from affidavit.ledger.model import Verdict
-from tools.judge_bench.combining import Judgement, fit_combiner, judge_signals
+from tools.judge_bench.fitting import Judgement, fit_combiner, judge_signals
 from tools.judge_bench.rows import EVALUATION_ONLY, FITTED
 from tools.judge_bench.signals import Signals
 
@@ -74,7 +74,10 @@ class SetResult:
 def measure_set(name: str, fitting: Sequence[Signals], rows: Sequence[Signals]) -> SetResult:
     """Measure a set with a combiner that has not seen it, at the one fixed threshold."""
     judged = judge_signals(fit_combiner(fitting, without=name), rows)
-    labels = [ScoredLabel(j.target == 0, j.is_supported, j.weighed.support) for j in judged]
+    labels = [
+        ScoredLabel(j.target == 0, j.verdict is Verdict.SUPPORTED, j.weighed.support)
+        for j in judged
+    ]
     found = evaluate_labels(labels, resamples=RESAMPLES)
     balanced, area, error = found.counts.balanced_accuracy, found.auroc, found.ece_at_base_rate
     figures = []

@@ -5,6 +5,7 @@ halves by a digest: what is fitted on edits of the one is measured on edits of t
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,11 @@ from zlib import crc32
 import numpy as np
 
 from tools.train_judge import families
-from tools.train_judge.sources import read_pairs
+from tools.train_judge.sources import HELD, read_pairs, read_source
+from tools.train_judge.written import TARGETS, find_passages, held_passages, read_claims
 
 VARIABLE: Final = "AFFIDAVIT_JUDGE_DATA"
+DOCUMENTS_VARIABLE: Final = "AFFIDAVIT_JUDGE_DOCUMENTS"
 BESIDE: Final = Path(__file__).resolve().parents[3] / "shared" / "data" / "dev"
 # No weight and no choice comes from these: their licences are not known, or they are kept apart.
 EVALUATION_ONLY: Final = frozenset({"attributionbench_id", "lfqa_verification", "qags"})
@@ -51,6 +54,38 @@ def set_rows(folder: Path, name: str, most: int | None = None) -> Iterator[Row]:
         pairs = pairs[:most]
     for pair in pairs:
         yield Row(name, pair.target, pair.hypothesis, pair.premise)
+
+
+def held_rows(folder: Path, most: int) -> Iterator[Row]:
+    """Yield pairs labelled by people that the training did not read, of each set and class alike.
+
+    They hold refutations, which the other sets lack. Nothing is yielded where they are not there.
+    """
+    for name in sorted(HELD):
+        path = folder.parent / "train" / f"{name}.jsonl.gz"
+        if path.exists():
+            counts: Counter[int] = Counter()
+            for pair in read_source(path, SEED)[1]:
+                counts[pair.target] += 1
+                if counts[pair.target] <= most:
+                    yield Row(f"held_{name}", pair.target, pair.hypothesis, pair.premise)
+
+
+def written_rows(folder: Path, most: int) -> Iterator[Row]:
+    """Yield claims written about passages that the training did not read.
+
+    The variable names the folder of their documents; without it there are none.
+    """
+    named = os.environ.get(DOCUMENTS_VARIABLE)
+    if not named:
+        return
+    passages = find_passages(Path(named), folder.parent / "train")
+    held = held_passages()
+    claims = [each for each in read_claims() if each.passage in held and each.passage in passages]
+    claims.sort(key=lambda each: crc32(f"{SEED}|{each.claim}".encode()))
+    for each in claims[:most]:
+        text = " ".join(passages[each.passage])
+        yield Row("held_written", TARGETS[each.label], each.claim, text)
 
 
 def documents(folder: Path, half: int) -> list[families.Passage]:

@@ -1,50 +1,39 @@
-"""What the layers see of a row, before anything is weighed: the slow part, done once per row."""
+"""What words, rules and the encoder show of a row, before anything is weighed: the slow part.
 
-from collections.abc import Iterable, Iterator
+Signals are kept in `build/judge-signals`, one file per encoder and state of the rules, so that a
+second fit over the same rows takes seconds.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
 
-from affidavit.judge.encoder.entailment import Entailment
-from affidavit.judge.encoder.reader import load_encoder
-from affidavit.judge.layered.judge import sentences_of
-from affidavit.judge.layered.weighing import scores_of
-from affidavit.judge.lexical.judge import LexicalJudge
-from affidavit.judge.lexical.windows import select_window
+import msgspec
+from msgspec import Struct
+
+from affidavit.base.digest import sha256_hex
+from affidavit.judge.encoder import encoder_digest, encoder_folder, load_encoder
+from affidavit.judge.standard.evidence import evidence_by_words, read_window, with_answers
+from affidavit.judge.standard.judge import sentences_of
 from affidavit.ledger.model import Chunk, Span
 from tools.judge_bench.rows import Row
 
-_AT_ONCE = 32
+ROOT: Final = Path(__file__).resolve().parents[2]
+CACHE: Final = ROOT / "build" / "judge-signals"
+_AT_ONCE: Final = 8
+
+Scores = dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One sentence of a claim: its scores by words and rules, and the encoder's reading."""
-
-    scores: dict[str, float]
-    read: Entailment | None
-
-
-@dataclass(frozen=True, slots=True)
-class Signals:
-    """A row's group and target, and what was seen of each sentence of its claim."""
+class Signals(Struct, frozen=True):
+    """A row's group and target, and the scores of each sentence of its claim."""
 
     group: str
     target: int
-    sentences: tuple[Seen, ...]
-
-
-def signals_of(row: Row) -> Signals:
-    """Return the signals of one row. The encoder reads every sentence that has a window."""
-    seen = tuple(see(sentence, row.text) for sentence in sentences_of(row.claim))
-    return Signals(row.group, row.target, seen)
-
-
-def see(sentence: str, text: str) -> Seen:
-    """Return what the layers see of one sentence."""
-    (reading,) = LexicalJudge().read(sentence, [chunk_of(text)])
-    window = select_window(sentence, text)
-    read = load_encoder().read(window.text, sentence) if window.text else None
-    return Seen(scores_of(reading, sentence), read)
+    sentences: tuple[Scores, ...]
 
 
 def chunk_of(text: str) -> Chunk:
@@ -61,10 +50,46 @@ def chunk_of(text: str) -> Chunk:
     )
 
 
-def all_signals(rows: Iterable[Row], jobs: int) -> Iterator[Signals]:
-    """Yield the signals of all rows, in their order."""
-    if jobs == 1:
-        yield from map(signals_of, rows)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(signals_of, rows, chunksize=_AT_ONCE)
+def scores_of(encoder: str, claim: str, text: str) -> tuple[Scores, ...]:
+    """Return the scores of each sentence of a claim. The encoder reads all that have a window."""
+    found = []
+    for sentence in sentences_of(claim):
+        evidence = evidence_by_words(sentence, chunk_of(text))
+        if evidence.tight.text:
+            reader = load_encoder(encoder)
+            windows = (evidence.tight, evidence.narrow)
+            evidence = with_answers(
+                evidence, *(read_window(evidence, window, reader) for window in windows)
+            )
+        found.append(dict(evidence.scores))
+    return tuple(found)
+
+
+def all_signals(encoder: str, rows: Sequence[Row], jobs: int) -> Iterator[Signals]:
+    """Yield the signals of all rows, in their order, from the cache where it has them."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    code = sorted((ROOT / "src" / "affidavit" / "judge").rglob("*.py"))
+    state = encoder_digest(encoder_folder(encoder)) + "".join(
+        sha256_hex(file.read_bytes()) for file in code if file.parent.name != "chat"
+    )
+    cache = CACHE / f"{encoder}-{sha256_hex(state.encode())[:12]}.jsonl"
+    known: dict[str, tuple[Scores, ...]] = {}
+    if cache.exists():
+        for line in cache.read_text("utf-8").splitlines():
+            key, value = json.loads(line)
+            known[key] = tuple(value)
+    keys = [sha256_hex(f"{row.claim}\0{row.text}".encode()) for row in rows]
+    todo = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+    with ProcessPoolExecutor(jobs) as pool, cache.open("a", encoding="utf-8") as file:
+        read = partial(_scores_of_row, encoder)
+        for key, scores in zip(
+            todo, pool.map(read, todo.values(), chunksize=_AT_ONCE), strict=True
+        ):
+            known[key] = scores
+            file.write(msgspec.json.encode([key, scores]).decode() + "\n")
+    for key, row in zip(keys, rows, strict=True):
+        yield Signals(row.group, row.target, known[key])
+
+
+def _scores_of_row(encoder: str, row: Row) -> tuple[Scores, ...]:
+    return scores_of(encoder, row.claim, row.text)

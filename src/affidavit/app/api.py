@@ -70,6 +70,7 @@ def check(
     rules: str | Path | None,
     gates: str | Iterable[str],
     top_k: int,
+    risk: float | None,
     at: str | None,
     project: str | Path | None,
 ) -> "Ledger":
@@ -90,6 +91,7 @@ def check(
         gates=texts_of(gates),
         judge=judge,
         top_k=top_k,
+        risk=risk,
     )
     context, names = _check_context(plan, () if paths else texts)
     require_sources_for(text, context)

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct, structs
 
-from affidavit.app.judges import JudgeChoice, judge_for, judge_named
+from affidavit.app.judges import JudgeChoice, judge_for, judge_named, rules_at_risk
 from affidavit.app.project import Project
 from affidavit.base.config import MAX_CONFIG_BYTES
 from affidavit.base.digest import digest_of
@@ -97,15 +97,18 @@ def check_plan(
     gates: tuple[str, ...],
     judge: str | None,
     top_k: int,
+    risk: float | None = None,
     jobs: int = 1,
 ) -> CheckPlan:
     """Return the plan of a check from the values of the options."""
+    choice = judge_named(judge)
+    checked = ledger_rules_for(rules, gates)
     return CheckPlan(
         project=Project(project),
         sources=tuple(sources),
-        rules=ledger_rules_for(rules, gates),
+        rules=checked if risk is None else rules_at_risk(checked, choice, risk),
         top_k=top_k,
-        judge=judge_named(judge),
+        judge=choice,
         jobs=jobs,
     )
 

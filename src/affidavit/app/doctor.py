@@ -396,9 +396,9 @@ def ask_a_database() -> str:
 
 def read_a_pair() -> str:
     """Load the judge's encoder, check its files, and read a pair of texts twice."""
-    from affidavit.judge.encoder.reader import load_encoder
+    from affidavit.judge.encoder import STANDARD, load_encoder
 
-    encoder = load_encoder()
+    encoder = load_encoder(STANDARD)
     pair = ("The ledger was signed on 3 May.", "The ledger was signed in May.")
     if encoder.read(*pair) != encoder.read(*pair):
         raise TrialFailed("the same pair gave two different results")

@@ -7,40 +7,42 @@ keys are not part of it: each process reads them from its environment.
 import os
 from collections.abc import Callable
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from affidavit.app.project import Project
 from affidavit.base.config import ConfigFaults, read_config
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.judge.chat.settings import ChatSettings, chat_settings
+from affidavit.judge.encoder import FAST, STANDARD
 from affidavit.judge.huggingface_settings import HfSettings, hf_settings
-from affidavit.judge.layered.judge import LayeredJudge
 from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.protocol import Judge
 from affidavit.judge.standard.judge import StandardJudge
+from affidavit.ledger.rules import LedgerRules
 
 
 class BuiltIn(StrEnum):
     """The built-in judges, by their names for `--judge`."""
 
-    LAYERED = "layered"
-    STANDARD = "standard"
+    STANDARD = STANDARD
+    FAST = FAST
     LEXICAL = "lexical"
 
 
 _BUILT_IN: Final[dict[BuiltIn, Callable[[], Judge]]] = {
-    BuiltIn.LAYERED: LayeredJudge,
     BuiltIn.STANDARD: StandardJudge,
+    BuiltIn.FAST: partial(StandardJudge, FAST),
     BuiltIn.LEXICAL: LexicalJudge,
 }
 """A new judge has a name above and a line here."""
 
-DEFAULT_JUDGE: Final = BuiltIn.LAYERED
+DEFAULT_JUDGE: Final = BuiltIn.STANDARD
 
 
 class CascadeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,6 +118,23 @@ def judge_for(choice: JudgeChoice, project: Project) -> Judge:
     from affidavit.judge.huggingface import hf_judge
 
     return hf_judge(choice)
+
+
+def rules_at_risk(rules: LedgerRules, choice: JudgeChoice, risk: float) -> LedgerRules:
+    """Return the rules with the judge's own bound for a share of wrong supported verdicts."""
+    if rules.judge_thresholds is not None:
+        raise AffidavitError(faults.RISK_TWICE)
+    judge = _BUILT_IN[choice]() if isinstance(choice, BuiltIn) else None
+    if not isinstance(judge, StandardJudge):
+        raise AffidavitError(faults.RISK_NOT_MEASURED, known=", ".join((STANDARD, FAST)))
+    kept = [bound for bound in judge.risks if bound.at_most <= risk]
+    if not kept:
+        strictest = min(bound.at_most for bound in judge.risks)
+        raise AffidavitError(faults.RISK_TOO_STRICT, risk=f"{risk:g}", strictest=f"{strictest:g}")
+    bound = max(kept, key=lambda each: each.at_most)
+    return structs.replace(
+        rules, judge=structs.replace(judge.thresholds, supported_from=bound.supported_from)
+    )
 
 
 def is_counted(choice: JudgeChoice) -> bool:

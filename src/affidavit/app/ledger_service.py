@@ -54,6 +54,7 @@ from affidavit.documents.index import boxes_within
 from affidavit.documents.model import DocumentLimits
 from affidavit.ledger.model import ClaimType, Importance, Verdict
 from affidavit.ledger.review import Approval, DecidedField, HumanDecision
+from affidavit.packs import event_types as kinds
 from affidavit.reports.formats import FORMATS
 from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity
@@ -620,8 +621,8 @@ def _event_log(run: StoredRun, exact: bytes, decisions: tuple[HumanDecision, ...
     verdict = {"verdict": run.decision, "subject": run.ledger_id}
     drafts = [
         EventDraft(RUN_STARTED, run.created_at, {}),
-        EventDraft(recording.LEDGER, at, {"ledger": ledger}),
-        EventDraft(recording.VERDICT, at, verdict),
+        EventDraft(kinds.LEDGER, at, {"ledger": ledger}),
+        EventDraft(kinds.VERDICT, at, verdict),
     ]
     for each in decisions:
         decision = each.to_value if each.field is DecidedField.APPROVAL else "changed"
@@ -631,9 +632,7 @@ def _event_log(run: StoredRun, exact: bytes, decisions: tuple[HumanDecision, ...
             "what": each.what,
             "reason": each.reason,
         }
-        drafts.append(
-            EventDraft(recording.HUMAN_APPROVAL, each.decided_at, data, personal_data=True)
-        )
+        drafts.append(EventDraft(kinds.HUMAN_APPROVAL, each.decided_at, data, personal_data=True))
     last = decisions[-1].decided_at if decisions else at
     drafts.append(EventDraft(RUN_FINISHED, last, {"status": "completed"}))
     lines = (recording.header_line(identity), *map(recording.entry_line, drafts))

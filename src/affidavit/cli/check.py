@@ -12,6 +12,7 @@ from affidavit.base.faults import evidence as faults
 from affidavit.base.files import is_there
 from affidavit.cli.command import (
     STDIN_PATH,
+    FiniteFloatRange,
     command,
     input_name,
     jobs_option,
@@ -119,7 +120,12 @@ _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "tit
 )
 @click.option(
     "--judge",
-    help="Judge: layered (default), standard, lexical, or a TOML file: [chat], [hf] or [cascade].",
+    help="Judge: standard (default), fast, lexical, or a TOML file: [chat], [hf] or [cascade].",
+)
+@click.option(
+    "--risk",
+    type=FiniteFloatRange(0.001, 1),
+    help="Say Supported only where at most this share of labelled claims was wrong, such as 0.02.",
 )
 @yes_option
 @click.option("--at", help="The date or time of the answer, for outdated sources; by default now.")
@@ -149,6 +155,7 @@ def check(
     overrides: tuple[str, ...],
     top_k: int,
     judge: str | None,
+    risk: float | None,
     yes: bool,
     at: str | None,
     columns: tuple[str, ...],
@@ -173,7 +180,14 @@ def check(
     require_engine(engine)
     generated_at = time_of(at)
     plan = check.check_plan(
-        project, sources, rules=rules, gates=gates, judge=judge, top_k=top_k, jobs=jobs
+        project,
+        sources,
+        rules=rules,
+        gates=gates,
+        judge=judge,
+        risk=risk,
+        top_k=top_k,
+        jobs=jobs,
     )
     reject_output_over_input(output, answer, *sources, rules, judge_file_of(judge))
     if is_row_file(answer, has_sources=bool(sources)):

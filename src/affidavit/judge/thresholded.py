@@ -16,6 +16,8 @@ _LEVELS: Final = {
     Verdict.NOT_FOUND: SupportLevel.NONE,
 }
 _MIN_ABOVE: Final = 0.001
+CONFIDENCE: Final = "confidence"
+"""The score of a judge whose probabilities were measured: how likely its verdict is right."""
 
 
 class ThresholdedJudge(Struct, frozen=True):
@@ -51,10 +53,15 @@ def with_thresholds(judge: Judge, thresholds: JudgeThresholds | None) -> Judge:
 
 def apply_thresholds(reading: Reading, thresholds: JudgeThresholds) -> Reading:
     """Return a reading whose level, contradiction and similarity follow the thresholds."""
-    support = dict(reading.scores).get("support", reading.similarity)
+    scores = dict(reading.scores)
+    support = scores.get("support", reading.similarity)
     verdict = thresholds.verdict(support, reading.contradiction)
+    if CONFIDENCE in scores:
+        is_against = verdict is Verdict.CONTRADICTED
+        scores[CONFIDENCE] = reading.contradiction if is_against else thresholds.shifted(support)
     return structs.replace(
         reading,
+        scores=tuple(sorted(scores.items())),
         support_level=_LEVELS[verdict],
         contradicts=verdict is Verdict.CONTRADICTED,
         similarity=similarity_of(thresholds.shifted(support), thresholds.supported_from),

@@ -347,8 +347,10 @@ def decide_entry(
 
 
 def _score(assigned: AssignedVerdict, components: ConfidenceComponents | None) -> float:
+    """Return the judge's own confidence if its probabilities were measured, or else the formula."""
     if components is not None:
-        return confidence(components)
+        measured = dict(assigned.rests_on[0].scores).get("confidence")
+        return confidence(components) if measured is None else measured
     if assigned.verdict is Verdict.CONTRADICTED:
         return assigned.rests_on[0].contradiction
     return 0.0

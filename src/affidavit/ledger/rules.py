@@ -64,6 +64,10 @@ class JudgeThresholds(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the support with the prior, rounded as it is compared and shown."""
         return rounded(with_prior(support, self.prior), _SCORE_DECIMALS)
 
+    def unshifted(self, support: float) -> float:
+        """Return the support that `shifted` turns into this one."""
+        return rounded(with_prior(support, 0.5, self.prior), _SCORE_DECIMALS)
+
     def verdict(self, support: float, contradiction: float) -> Verdict:
         """Return the verdict on a claim. `support` is unshifted; a contradiction goes first."""
         if rounded(contradiction, _SCORE_DECIMALS) >= self.contradicted_from:

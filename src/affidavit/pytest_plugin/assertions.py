@@ -92,6 +92,7 @@ def assert_grounded(
             rules=rules,
             gates=gates,
             top_k=top_k,
+            risk=None,
             at=at,
             project=None,
         )

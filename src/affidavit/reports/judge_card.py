@@ -1,7 +1,7 @@
 """The model card: fixed text, the measured figures and the manifest of the weights.
 
 Three files of the package: `judge/card.md` (the text), `judge/card.json` (the figures) and, where
-there are weights, `judge/encoder/data/manifest.json`.
+there are weights, the manifest of the package `affidavit_encoder`.
 """
 
 import re
@@ -13,8 +13,9 @@ import msgspec
 
 NOT_MEASURED: Final = "Not measured yet, so no figure stands here."
 _NO_CURVE: Final = "Not measured yet, so no curve stands here."
-_NO_WEIGHTS: Final = "No weights are part of this installation: the lexical layer reads alone."
+_NO_WEIGHTS: Final = "The weights of this judge are not installed: use `--judge fast`."
 _PACKAGE: Final = "affidavit.judge"
+_WEIGHTS: Final = "affidavit_encoder"
 _PLACE: Final = re.compile(r"\{\{ (\w+) \}\}")
 FIGURE_COLUMNS: Final = ("Set", "Figure", "n", "Value", "95%", "Target", "Met")
 
@@ -100,14 +101,19 @@ class Card(msgspec.Struct, frozen=True):
 def load_card() -> Card:
     """Return the card of this installation."""
     package = files(_PACKAGE)
-    manifest = package / "encoder" / "data" / "manifest.json"
     return Card(
         msgspec.json.decode((package / "card.json").read_bytes(), type=CardV1),
-        msgspec.json.decode(manifest.read_bytes(), type=WeightsManifestV1)
-        if manifest.is_file()
-        else None,
+        _weights_manifest(),
         (package / "card.md").read_text("utf-8"),
     )
+
+
+def _weights_manifest() -> WeightsManifestV1 | None:
+    try:
+        manifest = files(_WEIGHTS) / "manifest.json"
+    except ModuleNotFoundError:
+        return None
+    return msgspec.json.decode(manifest.read_bytes(), type=WeightsManifestV1)
 
 
 def card_pieces(card: Card) -> Iterator[tuple[str | None, str]]:

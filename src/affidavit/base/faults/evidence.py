@@ -236,6 +236,28 @@ ENCODER_CHANGED = Fault(
 )
 
 
+# AF266 to AF268: a bound on the share of wrong supported verdicts.
+
+RISK_NOT_MEASURED = Fault(
+    "AF266",
+    "risk.not_measured",
+    "nobody has measured how often this judge's supported verdicts are wrong",
+    "give --risk with one of these judges: {known}; or measure yours: affidavit judge calibrate",
+)
+RISK_TOO_STRICT = Fault(
+    "AF267",
+    "risk.too_strict",
+    "no bound of this judge is known to keep the share of wrong supported verdicts at {risk}",
+    "give --risk {strictest} or more",
+)
+RISK_TWICE = Fault(
+    "AF268",
+    "risk.twice",
+    "the rules file has a table [judge], which --risk would replace",
+    "leave out --risk, or the table",
+)
+
+
 # AF293 and AF294: the thesaurus of the search.
 
 THESAURUS_MISSING = Fault(

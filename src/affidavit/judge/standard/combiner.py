@@ -1,7 +1,7 @@
 """From what was seen in a passage to two probabilities: a weighted sum each, and limits by rule.
 
-The weights stand in a file that people can read, `data/standard.toml`. A score without a weight
-there does not count.
+The weights stand in files that people can read, one per encoder: `data/standard.toml` and
+`data/fast.toml`. A score without a weight there does not count.
 """
 
 import tomllib
@@ -9,24 +9,32 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from math import exp, log
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from affidavit.base.digest import sha256_hex
 from affidavit.base.statistics import rounded
-from affidavit.judge.layered.combiner import Weighed
+from affidavit.ledger.rules import JudgeThresholds
 
 DECIMALS: Final = 4
 SCHEMA: Final = "affidavit/judge-combiner/2"
 # A probability nearer to 0 or 1 than this says no more than this.
 _CERTAIN: Final = 0.005
+_SPEAKS: Final = 0.6
 _UNREAD_MOST: Final = 0.45
 """Words alone are weak support at most: on claims about real documents a false one shares more
 words with its source than a true one in other words does."""
 
 Scores = Mapping[str, float]
+
+
+class Weighed(NamedTuple):
+    """The probability, where half of all claims are supported, that this one is; and the other."""
+
+    support: float
+    contradiction: float
 
 
 class WeightedSum(Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,11 +43,16 @@ class WeightedSum(Struct, frozen=True, forbid_unknown_fields=True):
     intercept: float
     weights: dict[str, float]
 
-    def probability(self, scores: Scores) -> float:
-        """Return the logistic of the sum, added up in the order of the names."""
+    def total(self, scores: Scores) -> float:
+        """Return the sum, added up in the order of the names."""
         total = self.intercept
         for name in sorted(self.weights):
             total += self.weights[name] * scores[name]
+        return total
+
+    def probability(self, scores: Scores) -> float:
+        """Return the logistic of the sum."""
+        total = self.total(scores)
         return 1 / (1 + exp(-total)) if total > -700 else 0.0
 
 
@@ -56,6 +69,13 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
     near: bool = False
 
 
+class RiskBound(Struct, frozen=True, forbid_unknown_fields=True):
+    """From this support on, at most this share of the supported rows was not true."""
+
+    at_most: float
+    supported_from: float
+
+
 class CombinerTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The combiner's file."""
 
@@ -66,6 +86,9 @@ class CombinerTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     near_recall: float
     near_bigrams: float
     """From these shares of words and of neighbouring words on, a claim repeats its sentence."""
+    thresholds: JudgeThresholds
+    risks: tuple[RiskBound, ...]
+    """The strictest first."""
     limits: tuple[Limit, ...]
     words: WeightedSum
     """Support of a passage that the encoder did not read."""
@@ -73,7 +96,7 @@ class CombinerTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     contradiction: WeightedSum
 
 
-class StandardCombiner(Struct, frozen=True):
+class Combiner(Struct, frozen=True):
     """The weights of a file, and the digest that names them in a ledger."""
 
     table: CombinerTable
@@ -82,24 +105,42 @@ class StandardCombiner(Struct, frozen=True):
     def weigh(self, scores: Scores) -> Weighed:
         """Return the two probabilities, rounded to 4 decimals."""
         table = self.table
+        if not scores["recall_wide"]:
+            return Weighed(0.0, 0.0)  # Not one word of the claim is here.
         is_read = "entails" in scores
         support = (table.support if is_read else table.words).probability(scores)
         contradiction = table.contradiction.probability(scores) if is_read else 0.0
+        if is_read and self._is_decided_by_rule(scores):
+            contradiction = max(contradiction, table.thresholds.contradicted_from)
         bounds = [limit.support for limit in self.limits(scores)]
         if not is_read:
             bounds.append(_UNREAD_MOST)
         return Weighed(rounded(min((support, *bounds)), DECIMALS), rounded(contradiction, DECIMALS))
 
+    def _is_near(self, scores: Scores) -> bool:
+        """Say whether a claim nearly repeats its sentence. Exchanged roles break up neighbours."""
+        return scores["recall_sentence"] >= self.table.near_recall and (
+            scores["bigrams"] >= self.table.near_bigrams or scores["swapped"] >= _SPEAKS
+        )
+
+    def _is_decided_by_rule(self, scores: Scores) -> bool:
+        """Say whether what a rule found against a claim stands, whatever the encoder makes of it.
+
+        It does for a claim that nearly repeats its sentence: other facts and exchanged roles
+        always, anything else if the encoder does not read a window as saying so. A freer claim may
+        be misread by a rule: there its finding is one of the scores.
+        """
+        is_sure = max(scores["facts_conflict"], scores["swapped"]) >= _SPEAKS
+        is_said = max(scores["entails"], scores["entails_tight"]) >= 0
+        is_against = scores["rule_contradiction"] > 0 and self._is_near(scores)
+        return is_against and (is_sure or not is_said)
+
     def limits(self, scores: Scores) -> tuple[Limit, ...]:
         """Return the limits that hold for these scores."""
-        table = self.table
-        is_near = (
-            scores["recall_sentence"] >= table.near_recall
-            and scores["bigrams"] >= table.near_bigrams
-        )
+        is_near = self._is_near(scores)
         return tuple(
             limit
-            for limit in table.limits
+            for limit in self.table.limits
             if scores.get(limit.score, 0.0) >= limit.least and (is_near or not limit.near)
         )
 
@@ -111,12 +152,12 @@ def logit(probability: float) -> float:
 
 
 @cache
-def standard_combiner() -> StandardCombiner:
-    """Return the combiner that ships with Affidavit."""
-    return standard_combiner_from((files(__package__) / "data" / "standard.toml").read_bytes())
+def shipped_combiner(encoder: str) -> Combiner:
+    """Return the combiner that was fitted to what an encoder answers."""
+    return combiner_from((files(__package__) / "data" / f"{encoder}.toml").read_bytes())
 
 
-def standard_combiner_from(data: bytes) -> StandardCombiner:
+def combiner_from(data: bytes) -> Combiner:
     """Return the combiner of a file's bytes."""
     table = msgspec.convert(tomllib.loads(data.decode("utf-8")), CombinerTable)
-    return StandardCombiner(table, sha256_hex(data))
+    return Combiner(table, sha256_hex(data))

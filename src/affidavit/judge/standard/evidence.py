@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from affidavit.judge.encoder.entailment import Entailment
-from affidavit.judge.layered.combiner import Weighed
+from affidavit.judge.encoder import Encoder, EncoderReading, Entailment
 from affidavit.judge.lexical.judge import LexicalJudge
-from affidavit.judge.standard.combiner import logit
-from affidavit.judge.standard.encoder import EncoderReading, LargeEncoder
+from affidavit.judge.standard.combiner import Weighed, logit
+from affidavit.judge.standard.language import FOREIGN_SCORE, repeats, unknown_words
+from affidavit.judge.standard.language import NOTE as FOREIGN_NOTE
+from affidavit.judge.standard.language import TOO_MANY as TOO_MANY_FOREIGN
+from affidavit.judge.standard.restate import restated
 from affidavit.judge.standard.windows import (
     EvidenceWindow,
     content_words,
@@ -24,6 +26,8 @@ from affidavit.ledger.model import Chunk, Reading, Span
 
 NOT_IN_PASSAGE_MOST: Final = 3
 _SAYS: Final = 0.5
+_GAPS: Final = ("condition", "mode_stronger", "quantifier")
+"""Rules whose finding a note states: what the source says more exactly than the claim."""
 
 
 class PassageEvidence(Struct, frozen=True, kw_only=True):
@@ -51,6 +55,7 @@ def evidence_by_words(sentence: str, chunk: Chunk) -> PassageEvidence:
     scores["recall_run"] = round(run_recall(*context), 4)
     scores["recall_wide"] = recall_wide
     scores["rule_contradiction"] = by_rule.contradiction if by_rule.contradicts else 0.0
+    scores[FOREIGN_SCORE] = 0.0 if repeats(sentence, by_rule.snippet) else unknown_words(sentence)
     return PassageEvidence(
         sentence=sentence,
         passage=chunk.text,
@@ -68,15 +73,21 @@ def heading_above(chunk: Chunk) -> str:
     return "" if heading in chunk.text else heading
 
 
-def encoder_scores(
-    evidence: PassageEvidence, encoder: LargeEncoder
-) -> tuple[dict[str, float], Entailment]:
-    """Ask the encoder about both windows; return its scores and the answer that a note quotes."""
-    tight = narrow = encoder.read(evidence.tight.text, evidence.sentence)
-    if evidence.narrow.text != evidence.tight.text:
-        narrow = encoder.read(evidence.narrow.text, evidence.sentence)
-    return scores_of_readings(tight, narrow), max(
-        tight.claim, narrow.claim, key=lambda each: each.entails
+def read_window(
+    evidence: PassageEvidence, window: EvidenceWindow, encoder: Encoder
+) -> EncoderReading:
+    """Ask the encoder about one window of the passage."""
+    return encoder.read(window.text, restated(evidence.sentence, evidence.passage))
+
+
+def with_answers(
+    evidence: PassageEvidence, tight: EncoderReading, narrow: EncoderReading
+) -> PassageEvidence:
+    """Return the evidence with the encoder's answers about both windows."""
+    return structs.replace(
+        evidence,
+        scores={**evidence.scores, **scores_of_readings(tight, narrow)},
+        encoder=max(tight.claim, narrow.claim, key=lambda each: each.entails),
     )
 
 
@@ -93,10 +104,12 @@ def scores_of_readings(tight: EncoderReading, narrow: EncoderReading) -> dict[st
 def note_of(evidence: PassageEvidence) -> str:
     """Say what decided. Every quotation is in the claim or in the passage, letter for letter."""
     notes = []
-    if evidence.by_rule.contradicts:
+    if evidence.by_rule.contradicts or any(evidence.scores[name] >= _SAYS for name in _GAPS):
         notes.append(evidence.by_rule.notes)
     if evidence.encoder is not None:
         notes.append(_encoder_note(evidence.encoder))
+    if evidence.scores[FOREIGN_SCORE] >= TOO_MANY_FOREIGN:
+        notes.append(FOREIGN_NOTE)
     missing = words_not_in(evidence.sentence, evidence.passage)
     if missing and not evidence.by_rule.contradicts:
         notes.append("not in the passage: " + ", ".join(f'"{word}"' for word in missing))
