@@ -21,15 +21,18 @@ probe: Any = import_module("tools.train_judge.probe")
 train: Any = import_module("tools.train_judge.train")
 
 TOKENIZER = min((ROOT / "src/affidavit/judge").rglob("tokenizer.json"))
-SHAPE = {"WIDTH": 16, "HEADS": 2, "INNER": 32, "VOCABULARY": 30522, "POSITIONS": 260}
+SMALL = network.Shape(16, 2, 32, 30522, 260, 2, 1e-5, by_distance=True)
+PLAIN = SMALL._replace(width=8, first_position=0, by_distance=False)
 CLAIMS, EDITS = 0, 1
 DEPTH = 4
 
 
 @pytest.fixture(autouse=True)
 def _small_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in SHAPE.items():
-        monkeypatch.setattr(network, name, value)
+    monkeypatch.setattr(network, "MPNET", SMALL)
+    monkeypatch.setattr(network, "MINILM", PLAIN)
+    for shape in (SMALL, PLAIN):
+        monkeypatch.setitem(network.SHAPES, shape.width, shape)
 
 
 def make_rows(count: int, heads: tuple[int, ...] = (CLAIMS, EDITS)) -> Rows:
@@ -46,9 +49,9 @@ def make_rows(count: int, heads: tuple[int, ...] = (CLAIMS, EDITS)) -> Rows:
     )
 
 
-def make_network(depth: int = DEPTH, seed: int = 1) -> Any:
+def make_network(depth: int = DEPTH, seed: int = 1, shape: Any = SMALL) -> Any:
     torch.manual_seed(seed)
-    return network.CrossEncoder(depth)
+    return network.CrossEncoder(depth, shape)
 
 
 def make_run(frozen: int = 1, workers: int = 1, **settings: Any) -> Any:
@@ -154,11 +157,11 @@ def test_a_student_has_the_chosen_layers(tmp_path: Path) -> None:
 def public_checkpoint(depth: int) -> dict[str, Any]:
     """Return random weights under the names of the public checkpoint."""
     torch.manual_seed(3)
-    width, inner = SHAPE["WIDTH"], SHAPE["INNER"]
+    width, inner = SMALL.width, SMALL.inner
     tensors = {
-        "embeddings.word_embeddings.weight": torch.rand(SHAPE["VOCABULARY"], width),
-        "embeddings.position_embeddings.weight": torch.rand(SHAPE["POSITIONS"], width),
-        "encoder.relative_attention_bias.weight": torch.rand(32, SHAPE["HEADS"]),
+        "embeddings.word_embeddings.weight": torch.rand(SMALL.vocabulary, width),
+        "embeddings.position_embeddings.weight": torch.rand(SMALL.positions, width),
+        "encoder.relative_attention_bias.weight": torch.rand(32, SMALL.heads),
     }
     shapes: dict[str, tuple[int, ...]] = {"embeddings.LayerNorm": (width,)}
     for layer in (f"encoder.layer.{number}" for number in range(depth)):
@@ -178,7 +181,7 @@ def test_the_public_checkpoint_is_a_start(tmp_path: Path) -> None:
     student = train.open_network(tmp_path / "model.safetensors", [1, 8])
     values = tensors["encoder.layer.8.attention.attn.v.weight"]
     for layer in (whole.layers[8], student.layers[1]):
-        assert torch.equal(layer.query_key_value.weight[-SHAPE["WIDTH"] :], values)
+        assert torch.equal(layer.query_key_value.weight[-SMALL.width :], values)
     assert (len(whole.layers), len(student.layers)) == (12, 2)
 
 
@@ -288,33 +291,39 @@ def test_rows_without_labels_need_a_teacher(
         run_command(monkeypatch, tmp_path, "out", 1)
 
 
-def test_shipped_files_are_a_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("shape", [SMALL, PLAIN], ids=["with distances", "without"])
+def test_shipped_files_are_a_start_again(
+    shape: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
-    unpack: Any = import_module("tools.train_judge.unpack")
-    for name in ("WIDTH", "POSITIONS"):
-        monkeypatch.setattr(unpack, name, SHAPE[name])
-    trained = {name: tensor.numpy() for name, tensor in make_network().state_dict().items()}
-    constants = {"scale": np.ones(1, np.float32)}
-    for name, value in trained.items():
-        if value.ndim == 1 or name == "distance.weight":
-            constants[name] = value.astype(np.float16)
-        else:
-            scales = (np.abs(value).max(1, keepdims=True) / 127).astype(np.float16)
-            steps = np.rint(value / scales.astype(np.float32)).astype(np.int8)
-            constants[name.replace(".weight", ".steps")] = steps.T
-            constants[name.replace(".weight", ".scales")] = scales.T
-    steps, scales = constants.pop("words.steps").T, constants.pop("words.scales").T
-    (tmp_path / "words").write_bytes(steps.tobytes() + scales.tobytes())
-    del constants["positions.steps"], constants["positions.scales"]
-    constants["positions.weight"] = trained["positions.weight"][2:202].astype(np.float16)
-    tensors = [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()]
-    graph = onnx.helper.make_graph([], "judge", [], [], tensors)
-    onnx.save(onnx.helper.make_model(graph), tmp_path / "model.onnx")
-
+    unpack, graph, storage = (
+        import_module(f"tools.train_judge.{name}") for name in ("unpack", "graph", "storage")
+    )
+    trained = {n: t.numpy() for n, t in make_network(shape=shape).state_dict().items()}
+    onnx.save(graph.build(trained, 64), tmp_path / "model.onnx")
+    (tmp_path / "words").write_bytes(storage.words_file(trained["words.weight"]))
     argv = ["unpack", *(str(tmp_path / name) for name in ("model.onnx", "words", "w.safetensors"))]
     monkeypatch.setattr("sys.argv", argv)
     unpack.main()
     found = train.open_network(tmp_path / "w.safetensors").state_dict()
     for name, value in trained.items():
-        read = slice(2, 202) if name == "positions.weight" else slice(None)
+        kept = slice(shape.first_position, shape.first_position + 64)
+        read = kept if name == "positions.weight" else slice(None)
         assert np.abs(found[name].numpy()[read] - value[read]).max() <= 0.01 * np.abs(value).max()
+
+
+def test_a_checkpoint_with_segments_is_a_start_without(tmp_path: Path) -> None:
+    tensors = {n: t.clone() for n, t in make_network(shape=PLAIN).state_dict().items()}
+    tensors = {n: t for n, t in tensors.items() if not n.startswith(("pool.", "classify."))}
+    tensors["segments.weight"] = torch.rand(2, PLAIN.width)
+    saved.save_file(tensors, tmp_path / "model.safetensors")
+    found = train.open_network(tmp_path / "model.safetensors")
+    places = tensors["positions.weight"] + tensors["segments.weight"][0]
+    assert torch.equal(found.positions.weight, places)
+    assert len(found.layers) == DEPTH
+
+
+def test_half_precision_learns_too() -> None:
+    run, rows = make_run(half=True), make_rows(32)
+    losses = [run.learn(rows, np.arange(32), 1.0) for _ in range(30)]
+    assert losses[-1] < 0.8 * losses[0]

@@ -149,7 +149,7 @@ def _from_mpnet(theirs: dict[str, Tensor], layers: Sequence[int]) -> CrossEncode
             for ours, name in _PARTS.items():
                 state[f"layers.{at}.{ours}.{kind}"] = theirs[f"{source}.{name}.{kind}"]
     torch.manual_seed(1)  # The heads are new.
-    network = CrossEncoder(len(layers))
+    network = CrossEncoder(len(layers), MPNET)
     network.load_state_dict(network.state_dict() | state)
     return network
 
