@@ -486,3 +486,32 @@ def test_progress_goes_to_the_screen_only(tmp_path: Path) -> None:
     )
     assert code == 1
     assert "Reading sources" in shown
+
+
+def test_a_stricter_risk_leaves_what_is_less_sure_weak(project: Path) -> None:
+    strict = json.loads(check(project, "--json", "--risk", "0.02").stdout)
+    verdicts = {entry["claim_id"]: entry["verdict"] for entry in strict["entries"]}
+    assert (verdicts["clm_001"], verdicts["clm_002"]) == ("supported", "weak")
+    assert strict["rules"]["judge"]["supported_from"] > 0.9, "a replay uses the same bound"
+
+
+RISKS = {
+    "stricter than was ever measured": (("--risk", "0.002"), "AF267"),
+    "a judge that nobody measured": (("--risk", "0.05", "--judge", "lexical"), "AF266"),
+    "a share above all": (("--risk", "2"), "AF001"),
+}
+
+
+@pytest.mark.parametrize(("options", "code"), RISKS.values(), ids=RISKS.keys())
+def test_a_risk_that_cannot_be_kept_is_refused(
+    project: Path, options: tuple[str, ...], code: str
+) -> None:
+    result = check(project, *options)
+    assert (result.exit_code, result.stderr.startswith(f"{code}: ")) == (2, True), result.stderr
+
+
+def test_a_risk_beside_bounds_of_a_file_is_refused(project: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[judge]\nsupported_from = 0.9\n")
+    result = check(project, "--risk", "0.05", "--rules", str(rules))
+    assert (result.exit_code, result.stderr.startswith("AF268: ")) == (2, True)
