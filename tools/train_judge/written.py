@@ -4,8 +4,9 @@
 R refuted, N neutral, X not supported), the kind, the sentences that decide, the claim. True claims
 are mostly in other words than their passage, false ones in its words: likeness of words must not
 decide. The passages are other people's text and are cut again from the documents, which
-`written/documents.txt` names; a claim whose passage is not found is left out and counted. Claims
-about the passages of `written/held.txt` are never trained on.
+`written/documents.txt` names; a claim whose passage is not found is left out and counted. The
+passages of `written/own.txt` are our own: rules, tables and lists as a user's documents have them.
+Claims about the passages of `written/held.txt` are never trained on.
 """
 
 import gzip
@@ -59,9 +60,15 @@ def digest_of(sentences: Sequence[str]) -> str:
     return sha256(" ".join(sentences).encode()).hexdigest()[:12]
 
 
+def own_passages(path: Path = FOLDER / "own.txt") -> dict[str, list[str]]:
+    """Return the passages that were written for this training: a line a sentence, by digest."""
+    passages = [block.splitlines() for block in path.read_text("utf-8").strip().split("\n\n")]
+    return {digest_of(sentences): sentences for sentences in passages}
+
+
 def find_passages(documents: Path, data: Path) -> dict[str, list[str]]:
-    """Return the passages of unpacked documents and of the public sets, by digest."""
-    found: dict[str, list[str]] = {}
+    """Return our own passages, those of unpacked documents and of the public sets, by digest."""
+    found = own_passages()
     for path in sorted(documents.rglob("*")):
         if path.suffix in (*_HTML, *_TEXT) and path.is_file() and not path.is_symlink():
             found |= {digest_of(each): each for each in _cut(_paragraphs(path))}
