@@ -10,8 +10,8 @@ from tokenizers import Tokenizer
 
 MAX_TOKENS = 256
 PADDING = 1
-BATCH = 32
-POOL = 64
+BATCH = 64
+POOL = 32
 Array = NDArray[np.int64]
 
 

@@ -30,12 +30,12 @@ from tools.train_judge.probe import Probe, thread_pool
 from tools.train_judge.sources import NOT_ENTAILED, UNLABELLED
 
 SEED = 1
-WARM_UP_STEPS = 300
+WARM_UP_STEPS = 150
 HEAD_FACTOR = 5.0
 DECAY = 0.01
 CLIP = 1.0
-MEMORY = 0.995
-PART_TOKENS = 1400  # The most that a worker reads at once, padding included.
+MEMORY = 0.99
+PART_TOKENS = 2800  # The most that a worker reads at once, padding included.
 LOG_EVERY = 25
 EMBEDDINGS = ("words.", "positions.", "embedding_norm.", "distance.")
 
