@@ -139,6 +139,20 @@ def bound_at_risk(judged: Sequence[Judgement], risk: float) -> float | None:
     return found
 
 
+def dividing_support(judged: Sequence[Judgement]) -> float:
+    """Return the support that divides supported rows from others best, each set weighing the same.
+
+    Of bounds that divide equally well the middle one is taken.
+    """
+    truth = np.array([each.target == 0 for each in judged])
+    support = np.array([each.weighed.support for each in judged])
+    weights = _balanced([each.group for each in judged], truth.astype(float))
+    bounds = np.arange(1, 100) / 100
+    right = [float(weights[(support >= bound) == truth].sum()) for bound in bounds]
+    best = np.flatnonzero(np.array(right) >= max(right) - 1e-9)
+    return float(bounds[best[len(best) // 2]])
+
+
 def _is_known(row: Judgement | Signals) -> bool:
     return row.target != 3 or row.group in AGAINST or row.group in OPEN
 

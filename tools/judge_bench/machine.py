@@ -16,12 +16,16 @@ from affidavit.judge.encoder import (
     read_files,
 )
 from affidavit.judge.standard.combiner import shipped_combiner
-from affidavit.judge.standard.evidence import PassageEvidence, evidence_by_words, scores_of_readings
+from affidavit.judge.standard.evidence import (
+    PassageEvidence,
+    evidence_by_words,
+    scores_of_readings,
+    text_as_chunk,
+)
 from affidavit.judge.standard.judge import StandardJudge
 from affidavit.ledger.model import Chunk
 from tools.judge_bench.measuring import Figure
 from tools.judge_bench.rows import Row
-from tools.judge_bench.signals import chunk_of
 
 PAIRS: Final = {FAST: 384}
 FEW_PAIRS: Final = 96
@@ -69,7 +73,7 @@ def _long_sources(rows: Sequence[Row]) -> Iterator[tuple[str, Chunk]]:
         if sum(len(text.split()) for text in texts) < SOURCE_WORDS:
             continue
         joined = " ".join(" ".join(texts).split()[:SOURCE_WORDS])
-        yield from ((claim, chunk_of(joined)) for claim in claims)
+        yield from ((claim, text_as_chunk(joined)) for claim in claims)
         texts, claims = [], []
 
 
@@ -77,7 +81,7 @@ def measure_movement(encoder: str, rows: Sequence[Row]) -> Figure:
     """Count verdicts that differ under any threads, order or optimisation level."""
     combiner = shipped_combiner(encoder)
     reader = load_encoder(encoder)
-    seen = [evidence_by_words(row.claim, chunk_of(row.text)) for row in rows]
+    seen = [evidence_by_words(row.claim, text_as_chunk(row.text)) for row in rows]
     seen = [each for each in seen if each.narrow.text][: PAIRS.get(encoder, FEW_PAIRS)]
     inputs = [_inputs(reader, each) for each in seen]
 

@@ -4,10 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.base.label_statistics import ReliabilityBin, ScoredLabel, evaluate_labels
+from affidavit.base.label_statistics import (
+    ReliabilityBin,
+    ScoredLabel,
+    binary_counts,
+    evaluate_labels,
+)
 from affidavit.base.statistics import Rate, wilson
 from affidavit.ledger.model import Verdict
-from tools.judge_bench.fitting import Judgement, fit_combiner, judge_signals
+from tools.judge_bench.fitting import (
+    Judgement,
+    dividing_support,
+    fit_combiner,
+    judge_signals,
+)
 from tools.judge_bench.rows import EVALUATION_ONLY, FITTED
 from tools.judge_bench.signals import Signals
 
@@ -72,17 +82,25 @@ class SetResult:
 
 
 def measure_set(name: str, fitting: Sequence[Signals], rows: Sequence[Signals]) -> SetResult:
-    """Measure a set with a combiner that has not seen it, at the one fixed threshold."""
-    judged = judge_signals(fit_combiner(fitting, without=name), rows)
+    """Measure a set with a combiner that has not seen it.
+
+    Sets label long sentences by rules of their own, so a set is divided twice: at the support that
+    divides the other sets best, and where the product says "supported".
+    """
+    combiner = fit_combiner(fitting, without=name)
+    others = [row for row in fitting if row.group in FITTED and row.group != name]
+    bound = dividing_support(judge_signals(combiner, others))
+    judged = judge_signals(combiner, rows)
     labels = [
-        ScoredLabel(j.target == 0, j.verdict is Verdict.SUPPORTED, j.weighed.support)
-        for j in judged
+        ScoredLabel(j.target == 0, j.weighed.support >= bound, j.weighed.support) for j in judged
     ]
     found = evaluate_labels(labels, resamples=RESAMPLES)
     balanced, area, error = found.counts.balanced_accuracy, found.auroc, found.ece_at_base_rate
+    said = binary_counts((j.target == 0, j.verdict is Verdict.SUPPORTED) for j in judged)
     figures = []
     for figure, estimate, target, better in (
         ("balanced accuracy", balanced, TARGETS[name], "higher"),
+        ("balanced accuracy of Supported", said.balanced_accuracy, None, "higher"),
         ("AUROC", area, None, "higher"),
         ("calibration error at the base rate", error, CALIBRATION_TARGET, "lower"),
     ):

@@ -16,9 +16,13 @@ from msgspec import Struct
 
 from affidavit.base.digest import sha256_hex
 from affidavit.judge.encoder import encoder_digest, encoder_folder, load_encoder
-from affidavit.judge.standard.evidence import evidence_by_words, read_window, with_answers
+from affidavit.judge.standard.evidence import (
+    evidence_by_words,
+    read_window,
+    text_as_chunk,
+    with_answers,
+)
 from affidavit.judge.standard.judge import sentences_of
-from affidavit.ledger.model import Chunk, Span
 from tools.judge_bench.rows import Row
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -36,25 +40,11 @@ class Signals(Struct, frozen=True):
     sentences: tuple[Scores, ...]
 
 
-def chunk_of(text: str) -> Chunk:
-    """Return a text as the one passage of a source."""
-    return Chunk(
-        id="c",
-        hash="0" * 8,
-        document_id="d",
-        index=0,
-        text=text,
-        span=Span(0, len(text)),
-        page_number=None,
-        heading_path=(),
-    )
-
-
 def scores_of(encoder: str, claim: str, text: str) -> tuple[Scores, ...]:
     """Return the scores of each sentence of a claim. The encoder reads all that have a window."""
     found = []
     for sentence in sentences_of(claim):
-        evidence = evidence_by_words(sentence, chunk_of(text))
+        evidence = evidence_by_words(sentence, text_as_chunk(text))
         if evidence.tight.text:
             reader = load_encoder(encoder)
             windows = (evidence.tight, evidence.narrow)

@@ -43,6 +43,8 @@ class PassageEvidence(Struct, frozen=True, kw_only=True):
     """How much of the claim's words the passage has."""
     weighed: Weighed = Weighed(0.0, 0.0)
     encoder: Entailment | None = None
+    beside: str = ""
+    """What was read of a second passage together with this one."""
 
 
 def evidence_by_words(sentence: str, chunk: Chunk) -> PassageEvidence:
@@ -101,6 +103,43 @@ def scores_of_readings(tight: EncoderReading, narrow: EncoderReading) -> dict[st
     }
 
 
+def gain_beside(first: PassageEvidence, second: PassageEvidence) -> float:
+    """Return the share of the sentence's words that only the second passage's window has."""
+    words = frozenset(content_words(first.sentence))
+    there = content_words(first.tight.text)
+    both = [*there, *content_words(second.tight.text)]
+    return round(share_of(words, both) - share_of(words, there), 4)
+
+
+def read_together(
+    first: PassageEvidence, second: PassageEvidence, encoder: Encoder
+) -> PassageEvidence:
+    """Return the first passage's evidence with what its window and another's show together."""
+    text = f"{first.tight.text}\n{second.tight.text}"
+    joint = evidence_by_words(first.sentence, text_as_chunk(text))
+    tight = read_window(joint, joint.tight, encoder)
+    is_more = joint.narrow.text != joint.tight.text
+    narrow = read_window(joint, joint.narrow, encoder) if is_more else tight
+    joint = with_answers(joint, tight, narrow)
+    return structs.replace(
+        first, scores=joint.scores, encoder=joint.encoder, beside=second.tight.text
+    )
+
+
+def text_as_chunk(text: str) -> Chunk:
+    """Return a text as the one passage of a source."""
+    return Chunk(
+        id="joint",
+        hash="0" * 8,
+        document_id="joint",
+        index=0,
+        text=text,
+        span=Span(0, len(text)),
+        page_number=None,
+        heading_path=(),
+    )
+
+
 def note_of(evidence: PassageEvidence) -> str:
     """Say what decided. Every quotation is in the claim or in the passage, letter for letter."""
     notes = []
@@ -110,7 +149,9 @@ def note_of(evidence: PassageEvidence) -> str:
         notes.append(_encoder_note(evidence.encoder))
     if evidence.scores[FOREIGN_SCORE] >= TOO_MANY_FOREIGN:
         notes.append(FOREIGN_NOTE)
-    missing = words_not_in(evidence.sentence, evidence.passage)
+    if evidence.beside:
+        notes.append(f'read together with "{evidence.beside}"')
+    missing = words_not_in(evidence.sentence, f"{evidence.passage}\n{evidence.beside}")
     if missing and not evidence.by_rule.contradicts:
         notes.append("not in the passage: " + ", ".join(f'"{word}"' for word in missing))
     return "; ".join(notes) or "the passage has the words of the claim"

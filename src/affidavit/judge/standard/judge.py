@@ -22,7 +22,9 @@ from affidavit.judge.standard.evidence import (
     PassageEvidence,
     deciding_span,
     evidence_by_words,
+    gain_beside,
     note_of,
+    read_together,
     read_window,
     with_answers,
 )
@@ -33,6 +35,8 @@ from affidavit.ledger.rules import JudgeThresholds
 VERSION: Final = "1"
 _ABOUT_MARGIN: Final = 0.1
 """A passage that has so much less of the claim than the best one speaks of something else."""
+_JOINT_GAIN: Final = 0.12
+"""The share of a claim's words that a second passage must add before both are read together."""
 _BY_RULE: Final = 0.97
 """What cells say is nearly certain: of 422 claims about tables not seen before, one was wrong."""
 _OTHER_ROWS: Final = "these rows speak of something else"
@@ -95,13 +99,36 @@ class StandardJudge:
                     narrow = read_window(found[at], found[at].narrow, encoder)
                 found[at] = with_answers(found[at], tight[at], narrow)
         best = max((each.relevance for each in found), default=0.0)
-        return [self._weighed(each, best) for each in found]
+        return self._with_joint_reading([self._weighed(each, best) for each in found], asked)
 
     def _weighed(self, evidence: PassageEvidence, best: float) -> PassageEvidence:
         weighed = self.combiner.weigh(evidence.scores)
         if evidence.relevance < best - _ABOUT_MARGIN:
             weighed = Weighed(weighed.support, 0.0)
         return structs.replace(evidence, weighed=weighed)
+
+    def _with_joint_reading(
+        self, found: list[PassageEvidence], asked: Sequence[int]
+    ) -> list[PassageEvidence]:
+        """Read the best passage together with the one that has most of what is missing in it.
+
+        Only a sentence that no passage supports by itself and none contradicts needs this. A joint
+        reading can raise the support of the best passage, and nothing else.
+        """
+        unsupported = Verdict.WEAK, Verdict.NOT_FOUND
+        verdicts = {self.thresholds.verdict(*each.weighed) for each in found}
+        if len(asked) < 2 or not verdicts.issubset(unsupported):
+            return found
+        first = max(asked, key=lambda at: (found[at].weighed.support, -at))
+        others = [at for at in asked if at != first]
+        second = max(others, key=lambda at: (gain_beside(found[first], found[at]), -at))
+        if gain_beside(found[first], found[second]) < _JOINT_GAIN:
+            return found
+        joint = read_together(found[first], found[second], load_encoder(self.encoder))
+        weighed = Weighed(self.combiner.weigh(joint.scores).support, 0.0)
+        if weighed.support > found[first].weighed.support:
+            found[first] = structs.replace(joint, weighed=weighed)
+        return found
 
     def _reading(self, chunk: Chunk, found: Sequence[PassageEvidence]) -> Reading:
         """Return what a passage makes of a claim, with all scores of the sentence that decided."""
