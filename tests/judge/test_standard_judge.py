@@ -91,6 +91,25 @@ def test_a_claim_of_two_sentences_names_the_one_that_decides() -> None:
     assert '"It employs 400 welders."' in reading.notes
 
 
+PUMP = "The Marlow pump was installed in 2019 beside the old boiler."
+CHECKS = "The Marlow pump needs an inspection every six months."
+
+
+def test_two_passages_support_together_what_neither_says_alone() -> None:
+    claim = "The Marlow pump was installed in 2019 and needs an inspection every six months."
+    for order in ((PUMP, CHECKS), (CHECKS, PUMP)):
+        alone = [JUDGE.read(claim, [chunk_of(text)])[0].support_level for text in order]
+        assert SupportLevel.FULL not in alone
+        found = read(claim, *order)
+        (full,) = [each for each in found if each.support_level is SupportLevel.FULL]
+        assert "read together with" in full.notes
+
+
+def test_what_is_read_together_must_still_say_so() -> None:
+    claim = "The Marlow pump was installed in 2019 and needs an inspection every two years."
+    assert all(each.support_level is not SupportLevel.FULL for each in read(claim, PUMP, CHECKS))
+
+
 def test_nothing_shared_is_not_found() -> None:
     (reading,) = read("The annual report was audited in Oslo.", POLICY)
     assert reading.support_level is SupportLevel.NONE
