@@ -56,6 +56,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         "| Codec: lz4; Level: 1; Ratio: 2.10; Speed (MB/s): 740; Memory: 16 KB. |\n"
         "| Codec: xz; Level: 6; Ratio: 3.92; Speed (MB/s): 3.1; Memory: 94 MB. |",
     ),
+    "settings": (
+        "Table 3.1 gives the defaults of the scheduler.\n\n"
+        "Limits = (4, 8)\n\nretries = 3\n\ntimeout = 30 workers = 8\n\nload = 0.75",
+    ),
     "exports": (
         "Exports by country, in thousands of tonnes.\n\n"
         "| Norway: Wheat: 12.5; Barley: 88.0; Fish: 2,604.3. |\n"
@@ -178,6 +182,13 @@ CLAIMS: list[tuple[str, str, bool | None]] = [
     ("trains", "The train to Luzern departs 12 minutes before the train to Zurich.", F),
     ("trains", "The train to Geneva departs at 10:14.", SILENT),
     ("trains", "Tickets for the train to Biel cost 17 francs.", SILENT),
+    ("settings", "The scheduler's default timeout is 30.", T),
+    ("settings", "The scheduler's default timeout is 3.", F),
+    ("settings", "By default the scheduler has 8 workers.", T),
+    ("settings", "By default the scheduler has 30 workers.", F),
+    ("settings", "In Table 3.1, the default timeout is greater than the default workers.", T),
+    ("settings", "In Table 3.1, the default workers are greater than the default timeout.", F),
+    ("settings", "The scheduler's default backlog is 30.", SILENT),
     ("codecs", "At level 6, zlib reaches a ratio of 3.10.", T),
     ("codecs", "At level 6, zlib reaches a ratio of 2.74.", F),
     ("codecs", "At level 6, xz reaches a ratio of 3.10.", F),

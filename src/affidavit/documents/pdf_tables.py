@@ -25,6 +25,7 @@ _ITEM_MARK: Final = re.compile(r"\W{1,2}|\(?\w{1,4}[.)]|\(?\d+(?:\.\d+)*[.)]?")
 CAPTION: Final = re.compile(r"(?:table|figure|fig\.|tab\.|exhibit)\s+[\divxlc]+\b", re.I)
 _SIGN: Final = re.compile(r"[^\w\s\u2013-]{1,2}")
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
+_LABEL: Final = re.compile(r"[^\W\d_]{1,2}-?\d{1,3}")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\D{0,2}")
 _ROW_DISTANCE: Final = 2.6
 """Of the letter size: rows further apart are not one table."""
@@ -499,13 +500,32 @@ def _is_plausible(table: PdfTable, width: int, has_rules: bool, is_divided: bool
     is_numbered = width == 2 or marks > 0.7 * len(first)
     if is_numbered and _are_page_numbers([row[-1].text for row in table.rows if len(row) > 1]):
         return False
-    # Formulas have gaps too, but neither words nor numbers.
-    readable = sum(is_number(text) or bool(_WORD.search(text)) for text in texts)
+    # Formulas have gaps too, but neither words nor numbers, and hardly a column of labels.
+    labels = _label_columns(body)
+    readable = sum(
+        is_number(cell.text) or bool(_WORD.search(cell.text)) or cell.column in labels
+        for row in body
+        for cell in row
+    )
     if readable < 0.75 * len(texts):
         return False
     # Columns of running text that no rule divides are no table.
     rest = [len(cell.text) for row in filled for cell in row if cell.column]
     return is_divided or not (median(map(len, first or [""])) > 25 and median(rest) > 22)
+
+
+def _label_columns(rows: Sequence[Sequence[TableCell]]) -> set[int]:
+    """Return the columns of labels such as C1, C2, C3: all of one letter, no two alike."""
+    columns: dict[int, list[str]] = {}
+    for row in rows:
+        for cell in row:
+            columns.setdefault(cell.column, []).append(cell.text)
+    return {
+        column
+        for column, texts in columns.items()
+        if len(texts) > 2 and len(set(texts)) == len(texts)
+        if all(map(_LABEL.fullmatch, texts)) and len({text[0] for text in texts}) == 1
+    }
 
 
 def _are_page_numbers(texts: Sequence[str]) -> bool:

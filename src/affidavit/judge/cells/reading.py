@@ -10,6 +10,7 @@ cell is worse than none. Not covered: superlatives over rows, sums, shares and n
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Final
 
 from msgspec import Struct
 
@@ -38,6 +39,9 @@ from affidavit.judge.lexical.tables import STOP_WORDS
 from affidavit.judge.lexical.tokens import norm_at
 from affidavit.judge.lexical.units import Unit
 from affidavit.ledger.model import Span
+
+_NUMBERED: Final = frozenset({"per", "table", "figure", "section", "chapter", "page", "appendix"})
+"""The number behind one of these words says which one is meant; it is no value of a cell."""
 
 
 class QuotedCell(Struct, frozen=True, kw_only=True):
@@ -161,11 +165,7 @@ def _claimed(
 ) -> CellAmount | None:
     """Return the one number of the claim that no name, rate or date of the table explains."""
     taken = NOWHERE.union(*(at.row_places | at.column_places for at in ats))
-    left = [
-        said
-        for said in claim.amounts
-        if said.first not in taken and norm_at(claim.tokens, said.first - 1) != "per"
-    ]
+    left = _free_amounts(claim, taken)
     if len(left) > 1:
         names = {(number.kind, number.value) for at in ats for number in _row_numbers(at)}
         left = [
@@ -174,6 +174,15 @@ def _claimed(
             if not _is_scenery(claim, said, context) or (said.kind, said.value) in names
         ] or left
     return left[0] if len(left) == 1 else None
+
+
+def _free_amounts(claim: CellClaim, taken: Places) -> list[CellAmount]:
+    """Return the amounts of the claim that name nothing: neither a row nor "Table 4"."""
+    return [
+        said
+        for said in claim.amounts
+        if said.first not in taken and norm_at(claim.tokens, said.first - 1) not in _NUMBERED
+    ]
 
 
 def _row_numbers(at: CellPlace) -> Iterator[CellAmount]:
@@ -304,7 +313,7 @@ def _difference(
     said = _claimed(claim, pair, context)
     if said is None:
         taken = NOWHERE.union(*(at.row_places | at.column_places for at in pair))
-        left = [amount for amount in claim.amounts if amount.first not in taken]
+        left = _free_amounts(claim, taken)
         return _finding(real * sign > 0, pair) if not left and sign else None
     value = _in_unit_of(said, pair[0], one.kind, context)
     if value is None:

@@ -1,4 +1,7 @@
-"""Parses the rows of tables in passages: `| Plan: Annual; price: 20 EUR. |` (docs/adr/0023)."""
+"""Parses the rows of tables in passages: `| Plan: Annual; price: 20 EUR. |` (docs/adr/0023).
+
+Lines of assignments below each other, `rate = 4.5`, are a table too: a name and its value each.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,6 +10,13 @@ from typing import Final, NamedTuple
 from affidavit.ledger.model import Span
 
 ROW: Final = re.compile(r"^\| (.*\S) \|[ \t]*$", re.M)
+_ASSIGNMENT: Final = re.compile(r"(?P<name>[^\s=][^=\n]{0,40}?)[ \t]=[ \t](?P<value>[^\s=]+)")
+_ASSIGNMENTS: Final = re.compile(
+    rf"^(?:(?:{_ASSIGNMENT.pattern.replace('?P<name>', '?:').replace('?P<value>', '?:')})[ \t]*)+$",
+    re.M,
+)
+_LEAST_ASSIGNMENTS: Final = 2
+_VALUE_COLUMN: Final = "value"
 
 
 class RowCell(NamedTuple):
@@ -52,12 +62,29 @@ def parse_tables(passages: Sequence[str]) -> list[ParsedTable]:
             lines.append(line)
             end = found.end()
         _add_rows(tables, lines)
+        tables.extend(_assignments(number, passage))
     return [
         ParsedTable(
             tuple(rows), tuple(dict.fromkeys(cell.column for row in rows for cell in row.cells))
         )
         for rows in tables
     ]
+
+
+def _assignments(number: int, passage: str) -> Iterator[list[ParsedRow]]:
+    """Yield the runs of assignments that stand below each other."""
+    run: list[ParsedRow] = []
+    end = 0
+    for line in _ASSIGNMENTS.finditer(passage):
+        if passage[end : line.start()].strip():
+            yield from (run,) if len(run) >= _LEAST_ASSIGNMENTS else ()
+            run = []
+        for found in _ASSIGNMENT.finditer(line[0]):
+            cells = (RowCell("", found["name"]), RowCell(_VALUE_COLUMN, found["value"]))
+            span = Span(line.start() + found.start(), line.start() + found.end())
+            run.append(ParsedRow(cells, number, span, found[0]))
+        end = line.end()
+    yield from (run,) if len(run) >= _LEAST_ASSIGNMENTS else ()
 
 
 def _add_rows(tables: list[list[ParsedRow]], lines: Sequence[ParsedRow]) -> None:
