@@ -341,6 +341,13 @@ def test_a_long_table_is_read_in_time() -> None:
     assert time.process_time() - before < 10
 
 
+@pytest.mark.parametrize("line", ["a = bb " * 5000 + "=", "a b c d " * 20_000, "x = 1\n" * 20_000])
+def test_long_lines_of_assignments_are_read_in_time(line: str) -> None:
+    before = time.process_time()
+    read_cells("The value of y is 2.", [line])
+    assert time.process_time() - before < 10
+
+
 FROZEN = ROOT / "tests" / "spec" / "table_cells"
 
 

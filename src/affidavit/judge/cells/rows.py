@@ -10,11 +10,9 @@ from typing import Final, NamedTuple
 from affidavit.ledger.model import Span
 
 ROW: Final = re.compile(r"^\| (.*\S) \|[ \t]*$", re.M)
-_ASSIGNMENT: Final = re.compile(r"(?P<name>[^\s=][^=\n]{0,40}?)[ \t]=[ \t](?P<value>[^\s=]+)")
-_ASSIGNMENTS: Final = re.compile(
-    rf"^(?:(?:{_ASSIGNMENT.pattern.replace('?P<name>', '?:').replace('?P<value>', '?:')})[ \t]*)+$",
-    re.M,
-)
+# Possessive, and up to a space: a line can be read in one way only.
+_PAIR: Final = r"[^\s=][^=\n]{0,40}?[ \t]=[ \t][^\s=]++(?!\S)"
+_ASSIGNMENTS: Final = re.compile(rf"^(?:{_PAIR}[ \t]*)+$", re.M)
 _LEAST_ASSIGNMENTS: Final = 2
 _VALUE_COLUMN: Final = "value"
 
@@ -79,8 +77,9 @@ def _assignments(number: int, passage: str) -> Iterator[list[ParsedRow]]:
         if passage[end : line.start()].strip():
             yield from (run,) if len(run) >= _LEAST_ASSIGNMENTS else ()
             run = []
-        for found in _ASSIGNMENT.finditer(line[0]):
-            cells = (RowCell("", found["name"]), RowCell(_VALUE_COLUMN, found["value"]))
+        for found in re.finditer(_PAIR, line[0]):
+            name, value = found[0].split("=")
+            cells = (RowCell("", name.strip()), RowCell(_VALUE_COLUMN, value.strip()))
             span = Span(line.start() + found.start(), line.start() + found.end())
             run.append(ParsedRow(cells, number, span, found[0]))
         end = line.end()
