@@ -155,10 +155,13 @@ class Chunk(Struct, frozen=True, kw_only=True, gc=False):
     span: Span
     page_number: int | None
     heading_path: tuple[str, ...]
+    cited: bool = False
+    """Whether the answer cites its place for the claim at hand. Only what a judge is given says so:
+    a judge that does not read every chunk with the same care reads these with the most."""
 
 
 _NUMBERED_HEADING: Final = re.compile(
-    r"(?:section |\u00a7 ?|article )?(\d{1,3}(?:\.\d+)*)\b", re.IGNORECASE
+    r"(?:section |\u00a7 ?|article |clause |chapter |part )?(\d{1,3}(?:\.\d+)*)\b", re.IGNORECASE
 )
 
 

@@ -35,6 +35,8 @@ from affidavit.ledger.rules import JudgeThresholds
 VERSION: Final = "1"
 _ABOUT_MARGIN: Final = 0.1
 """A passage that has so much less of the claim than the best one speaks of something else."""
+_MOST_CITED: Final = 2
+"""So many cited passages are read even if others have more of the claim's words."""
 _JOINT_GAIN: Final = 0.12
 """The share of a claim's words that a second passage must add before both are read together."""
 _BY_RULE: Final = 0.97
@@ -83,11 +85,17 @@ class StandardJudge:
         )
 
     def _weigh(self, sentence: str, chunks: Sequence[Chunk]) -> list[PassageEvidence]:
-        """Read the most relevant passages in one or two sentences, the clearest in more of them."""
+        """Read the most relevant passages in one or two sentences, the clearest in more of them.
+
+        Of the cited ones the most relevant are read too, however many others have more of the
+        claim's words: the answer says that they show it.
+        """
         found = [evidence_by_words(sentence, chunk) for chunk in chunks]
         relevant = sorted(range(len(found)), key=lambda at: (-found[at].relevance, at))
-        asked = [at for at in relevant if found[at].tight.text]
-        asked = asked[: self.combiner.table.most_passages]
+        readable = [at for at in relevant if found[at].tight.text]
+        asked = readable[: self.combiner.table.most_passages]
+        cited = [at for at in readable if chunks[at].cited][:_MOST_CITED]
+        asked += [at for at in cited if at not in asked]
         if asked:
             encoder = load_encoder(self.encoder)
             tight = {at: read_window(found[at], found[at].tight, encoder) for at in asked}
