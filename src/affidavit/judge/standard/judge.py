@@ -29,7 +29,7 @@ from affidavit.judge.standard.evidence import (
     with_answers,
 )
 from affidavit.judge.thresholded import CONFIDENCE, apply_thresholds
-from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Verdict
+from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, SupportLevel, Verdict
 from affidavit.ledger.rules import JudgeThresholds
 
 VERSION: Final = "1"
@@ -106,14 +106,25 @@ class StandardJudge:
                 if is_more and narrow.claim.entails == clearest:
                     narrow = read_window(found[at], found[at].narrow, encoder)
                 found[at] = with_answers(found[at], tight[at], narrow)
-        best = max((each.relevance for each in found), default=0.0)
-        return self._with_joint_reading([self._weighed(each, best) for each in found], asked)
+        return self._with_joint_reading(self._weighed(found), asked)
 
-    def _weighed(self, evidence: PassageEvidence, best: float) -> PassageEvidence:
-        weighed = self.combiner.weigh(evidence.scores)
-        if evidence.relevance < best - _ABOUT_MARGIN:
-            weighed = Weighed(weighed.support, 0.0)
-        return structs.replace(evidence, weighed=weighed)
+    def _weighed(self, found: Sequence[PassageEvidence]) -> list[PassageEvidence]:
+        """Weigh every passage. One that is about something else does not contradict.
+
+        It has less of the claim than the best one. But a sentence that repeats the claim with
+        another number lacks that number, which a passage about something else may have: only one
+        that states the claim shows that such a sentence is about something else.
+        """
+        best = max((each.relevance for each in found), default=0.0)
+        stated = max((each.relevance for each in found if _states(each)), default=0.0)
+        weighed = []
+        for each in found:
+            result = self.combiner.weigh(each.scores)
+            bound = stated if self.combiner.is_another_fact(each.scores) else best
+            if each.relevance < bound - _ABOUT_MARGIN:
+                result = Weighed(result.support, 0.0)
+            weighed.append(structs.replace(each, weighed=result))
+        return weighed
 
     def _with_joint_reading(
         self, found: list[PassageEvidence], asked: Sequence[int]
@@ -169,6 +180,12 @@ class StandardJudge:
         if Verdict.SUPPORTED in verdicts:
             support = max(support, self.thresholds.unshifted(self.thresholds.weak_from))
         return worst if is_false else weakest, Weighed(support, worst.weighed.contradiction)
+
+
+def _states(evidence: PassageEvidence) -> bool:
+    """Tell whether a passage states the claim by its words, facts and rules."""
+    read = evidence.by_rule
+    return read.support_level is SupportLevel.FULL and not read.contradicts
 
 
 def sentences_of(claim: str) -> tuple[str, ...]:
