@@ -7,6 +7,7 @@ A number is that of the finding. Findings that are not here have their tests els
 6     tests/documents/test_pdf_layout.py, tests/judge/test_cells.py: tables and neighbouring cells
 7     tests/ledger/test_statements.py, tests/spec/test_claim_splitting.py
 8     tests/ledger/test_unread_languages.py, test_remarks.py
+10    with 2, below
 11    tests/ledger/test_loopholes.py
 12    tests/judge/test_standard_judge.py: questions, and two passages together
 """
@@ -14,6 +15,7 @@ A number is that of the finding. Findings that are not here have their tests els
 import json
 import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from affidavit.documents.ingest import index_sources
 from affidavit.documents.model import DocumentSettings, IngestedDocument
 from affidavit.documents.reading import read_chunks
 from affidavit.ledger.model import Chunk
-from affidavit.ledger.record import Ledger, LedgerEntry
+from affidavit.ledger.record import Ledger
 
 HERE = Path(__file__).parent
 
@@ -136,7 +138,7 @@ def test_6_paragraphs_of_a_pdf_are_not_cut_within_a_sentence(name: str) -> None:
     prose = [part for part in found if len(part.split()) >= 8 and not part.startswith("|")]
     cut = [
         part
-        for part, following in zip(found, found[1:], strict=False)
+        for part, following in pairwise(found)
         if part in prose and re.search(r"[a-z,-]$", part) and re.match(r"[a-z]", following)
     ]
     assert len(cut) <= 0.04 * len(prose), cut
@@ -173,19 +175,3 @@ def test_9_the_right_page_is_among_the_first_passages(
                 for chunk in chunks
             )
     assert right >= least
-
-
-def test_10_no_false_claim_is_as_sure_as_the_true_ones(tmp_path: Path) -> None:
-    source = "Staff receive 15 days of leave. The fee for guests is 40 euros per night."
-    answer = (
-        "Staff receive 15 days of leave. The fee for guests is 40 euros per night. "
-        "Staff receive 25 days of leave. Guests pay 60 euros per night."
-    )
-    ledger = check(answer, source, tmp_path)
-
-    def support(entry: LedgerEntry) -> float:
-        return max(dict(reading.scores)["support"] for reading in entry.readings)
-
-    true, false = map(support, ledger.entries[:2]), map(support, ledger.entries[2:])
-    assert min(true) > 0.8
-    assert max(false) < 0.5

@@ -144,7 +144,7 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     page_count: int | None
 
 
-class Chunk(Struct, frozen=True, kw_only=True, gc=False):
+class Chunk(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A passage of a document. `span` is its place in the document's text."""
 
     id: str
