@@ -39,6 +39,9 @@ class Rows:
     def by_id(self, chunk_id: str) -> Chunk | None:
         return None
 
+    def chunks_of(self, document: str) -> tuple[Chunk, ...]:
+        return tuple(each for each in CHUNKS if each.document_id == document)
+
     def page_at(self, document: str, offset: int) -> int | None:
         return None
 

@@ -210,6 +210,18 @@ def test_a_foot_with_a_year_is_kept_once() -> None:
     )
 
 
+@pytest.mark.parametrize("head", ["2 Security", "Security"], ids=["as it is", "without its number"])
+def test_a_running_head_that_repeats_a_heading_goes(head: str) -> None:
+    # The page's number is in the heading, so its first repetition looks like another line.
+    tops = [line("2 Security", 780, size=14), *(line(head, 800) for _ in range(3))]
+    pages = [
+        (top, *(line(f"{top} {n}", 500 - 20 * n) for n in range(4)), line(str(number), 20))
+        for number, top in enumerate(tops, 2)
+    ]
+    kept = [[item.text for item in page if item.y > 600] for page in without_running_lines(pages)]
+    assert kept == [["2 Security"], [], [], []]
+
+
 def test_a_title_beside_the_page_number_goes() -> None:
     pages = [
         (line(f"Section {title} {n}", 800), line("one", 500), line("two", 400), line("three", 300))

@@ -53,6 +53,21 @@ HTML = {
         "<div style='display: none'>n</div><div role='navigation'>r</div><p class='x'>seen</p>",
         ["paragraph seen"],
     ),
+    "links to the chapters around are navigation": (
+        "<div class=NAVHEADER><table><tr><td>Prev<td>Next</table></div><p>seen</p>",
+        ["paragraph seen"],
+    ),
+    "a definition belongs to its term": (
+        "<dl><dt><code>-eq</code><dd>equal<p>as in<dt>-n, <dt>-ne:<dd><p>not equal</dl><p>t",
+        ["item - -eq: equal", "paragraph as in", "item - -n, -ne: not equal", "paragraph t"],
+    ),
+    "a term introduces what is no text": (
+        "<dl><dt>Days<dd><ul><li>15</ul><dt>Code<dd><pre>x</pre><dt>Empty</dl>",
+        [
+            *("paragraph Days:", "item1 - 15", "paragraph Code:", "code ```\nx\n```"),
+            "paragraph Empty:",
+        ],
+    ),
     "the sign of a link to a heading goes": (
         "<h1>Leave<a href='#l'>\u00b6</a></h1><p>t",
         ["heading1 Leave", "paragraph t"],

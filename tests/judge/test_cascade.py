@@ -131,6 +131,16 @@ def test_of_an_uncertain_claim_the_closest_passages_are_sent() -> None:
     assert readings[3].similarity == 0.0
 
 
+def test_a_cited_passage_is_sent_beside_the_closest_one() -> None:
+    first, larger = Scripted("small"), Scripted("large")
+    judge = cascade_of(first, larger)
+    others = [chunk_of("0.1 0"), chunk_of("0.8 0", 1), chunk_of("0.7 0", 2)]
+    cited = msgspec.structs.replace(others[0], cited=True)
+    judge.read(CLAIM, [cited, *others[1:]])
+    judge.read(CLAIM, others)
+    assert [sent for _, sent in larger.asked] == [["chunk-0", "chunk-1"], ["chunk-1", "chunk-2"]]
+
+
 def test_the_estimate_counts_what_the_run_sends_and_reads_it_only_once() -> None:
     first, larger = Scripted("small"), Scripted("large")
     judge = cascade_of(first, larger)

@@ -17,7 +17,6 @@ from tests.ledger.examples import (
 from affidavit.ledger.citations import (
     Reference,
     citation_index,
-    cited_hashes,
     parse_reference,
     resolve_reference,
 )
@@ -92,11 +91,6 @@ def test_one_text_in_two_documents_is_not_ambiguous() -> None:
     )
     citation = resolve_reference(chunk(HR, 0, CARRYOVER).hash, shelf)
     assert (citation.status, citation.document_ids) == (YES, ("doc_hr001", "doc_lg001"))
-
-
-def test_hashes_to_look_up() -> None:
-    claims = split_answer("Leave is paid [cite:b8b859ac] [1]. Pay is good [cite:B8B859AC].").claims
-    assert cited_hashes(claims) == ("b8b859ac",)
 
 
 def kinds(answer: str, *readings: Reading) -> list[FindingKind]:

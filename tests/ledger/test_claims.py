@@ -183,8 +183,8 @@ SPLIT = {
         ["It is a place, where leave is paid, and notice is short"],
     ),
     "what is reported reaches over the joint": (
-        "The policy says that leave is paid, and notice is short.",
-        ["The policy says that leave is paid, and notice is short"],
+        "The minister says that leave is paid, and notice is short.",
+        ["The minister says that leave is paid, and notice is short"],
     ),
     "a comma before the verb": (
         "Leave is paid, and notice, if any, is short.",

@@ -23,7 +23,7 @@ DOCUMENTS = (
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-@pytest.mark.parametrize("top_k", [2, 8])
+@pytest.mark.parametrize("top_k", [1, 3, 8, 20])
 def test_an_answer_of_false_claims_does_not_ship(document: str, top_k: int) -> None:
     false = [
         row["claim"]

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
-from tests.ledger.examples import ENTITLED, seed_ledger
+from tests.ledger.examples import CHUNKS, ENTITLED, HR, seed_ledger
 from tests.store.making import AT, LATER, add_checked_session, add_sources, workspace
 
 from affidavit.base.digest import chunk_hash
@@ -19,6 +19,7 @@ from affidavit.store.database import Database, Scope
 from affidavit.store.decision_rows import decide, decisions_of
 from affidavit.store.document_rows import (
     add_document,
+    chunks_by_content_id,
     chunks_by_hash,
     delete_document,
     document,
@@ -130,6 +131,15 @@ def test_offsets_are_code_points(database: Database) -> None:
         mine, lambda scope: add_session(scope, title="t", query=None, answer=answer, at=AT)
     )
     assert database.read(mine, lambda scope: session(scope, stored.id)).answer == answer
+
+
+def test_the_chunks_of_a_document_by_the_id_that_ledgers_use(database: Database) -> None:
+    mine, _ = _checked(database)
+    found = database.read(mine, lambda scope: chunks_by_content_id(scope, HR.id))
+    assert [chunk.index for chunk in found.values()] == [
+        chunk.index for chunk in CHUNKS if chunk.document_id == HR.id
+    ]
+    assert database.read(mine, lambda scope: chunks_by_content_id(scope, "doc_none")) == {}
 
 
 def test_a_deleted_document_leaves_citations_that_do_not_resolve(database: Database) -> None:

@@ -5,13 +5,13 @@ so the ledger follows from recorded inputs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct, structs
 
+from affidavit.app.cited_places import CitedPlaces, SourceSearch
 from affidavit.app.judges import JudgeChoice, judge_for, judge_named, rules_at_risk
 from affidavit.app.project import Project
 from affidavit.base.config import MAX_CONFIG_BYTES
@@ -19,18 +19,15 @@ from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.base.files import is_there, read_bounded
-from affidavit.documents.index import SearchHit
 from affidavit.documents.ingest import index_sources
 from affidavit.documents.model import DocumentFinding, DocumentSettings
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.adjudication import CheckRequest, adjudicate
-from affidavit.ledger.citations import citation_index, cited_hashes, resolve_reference
 from affidavit.ledger.claims import ClaimOverride, parse_override, split_answer
 from affidavit.ledger.model import (
     Chunk,
     Claim,
-    Document,
     FindingKind,
     LedgerFinding,
     Reading,
@@ -39,8 +36,6 @@ from affidavit.ledger.record import Ledger, ledger_to_json
 from affidavit.ledger.rules import DEFAULT_RULES, LedgerRules, rules_from_toml, with_gates
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
-_SEARCHED_FOR_CITED: Final = 64
-_READ_OF_CITED: Final = 3
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of finished items, their total, and the name of the last one."""
@@ -55,27 +50,6 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
     top_k: int
     judge: JudgeChoice
     jobs: int = 1
-
-
-class SourceSearch(Protocol):
-    """The chunks of the sources: an index on disk, or texts in memory."""
-
-    @property
-    def documents(self) -> tuple[Document, ...]:
-        """The documents, in reading order."""
-        ...
-
-    def search(self, claim: str, k: int = 8) -> tuple[SearchHit, ...]:
-        """Return the `k` chunks that fit a claim best."""
-        ...
-
-    def resolve(self, citation: str) -> tuple[Chunk, ...]:
-        """Return the chunks with a hash; it is an error if there is none."""
-        ...
-
-    def page_at(self, chunk: Chunk, offset: int) -> int | None:
-        """Return the page of a character of a chunk."""
-        ...
 
 
 class CheckContext(Struct, frozen=True):
@@ -185,12 +159,12 @@ def check_answer(
         overrides=request.overrides,
         thresholds=context.rules.importance,
     )
-    cited = _cited_chunks(split.claims, context)
-    chunks: dict[str, Chunk] = {chunk.id: chunk for chunk in cited}
+    places = CitedPlaces(index)
+    chunks: dict[str, Chunk] = {}
     readings: dict[str, Sequence[Reading]] = {}
     unread: set[str] = set()
     for done, claim in enumerate(split.claims, start=1):
-        evidence = _evidence_for(claim, cited, context)
+        evidence, cited = _evidence_for(claim, places, context)
         if context.judge.reads_english_only and not claim.is_in_english:
             # A repetition needs no language.
             evidence = tuple(chunk for chunk in evidence if _repeats(claim.statement, chunk.text))
@@ -200,7 +174,9 @@ def check_answer(
         readings[claim.id] = tuple(
             structs.replace(reading, page_number=index.page_at(chunk, reading.snippet_span.start))
             for reading, chunk in zip(
-                context.judge.read(claim.statement, evidence), evidence, strict=True
+                context.judge.read(claim.statement, _as_cited(evidence, cited)),
+                evidence,
+                strict=True,
             )
         )
         if progress is not None:
@@ -211,12 +187,18 @@ def check_answer(
     return adjudicate(
         replace(split, findings=(*split.findings, *findings)),
         readings,
-        chunks=chunks.values(),
+        chunks={**places.named, **chunks}.values(),
         documents=index.documents,
         request=request,
         judge=context.judge.identity,
         rules=context.rules,
         unread=unread,
+    )
+
+
+def _as_cited(evidence: Iterable[Chunk], cited: frozenset[str]) -> tuple[Chunk, ...]:
+    return tuple(
+        structs.replace(chunk, cited=True) if chunk.id in cited else chunk for chunk in evidence
     )
 
 
@@ -231,33 +213,16 @@ def save_ledger(ledger: Ledger, project: Project) -> Path:
     return project.sessions.save(ledger.session_id, ledger_to_json(ledger)).path
 
 
-def _evidence_for(claim: Claim, cited: Sequence[Chunk], context: CheckContext) -> tuple[Chunk, ...]:
-    """Return the chunks that the judge reads for a claim: the best ones, and the cited ones.
+def _evidence_for(
+    claim: Claim, places: CitedPlaces, context: CheckContext
+) -> tuple[tuple[Chunk, ...], frozenset[str]]:
+    """Return the chunks that the judge reads for a claim, and the ids of those that it cites.
 
-    If the claim cites a whole document, the best chunks of that document are read even if others
-    fit better: otherwise a true citation could look as if it did not support its claim.
+    The places that the claim cites come first. The best chunks of all sources follow: a citation
+    never keeps a chunk from being read that contradicts the claim.
     """
-    index = context.index
-    found = {hit.chunk.id: hit.chunk for hit in index.search(claim.statement, context.top_k)}
-    found.update((chunk.id, chunk) for chunk in cited if chunk.hash in claim.cites)
-    names = citation_index(index.documents, ())
-    documents = {
-        document_id
-        for reference in claim.cites
-        for document_id in resolve_reference(reference, names).document_ids
-    }
-    if documents:
-        hits = index.search(claim.statement, _SEARCHED_FOR_CITED)
-        of_cited = [hit.chunk for hit in hits if hit.chunk.document_id in documents]
-        found.update((chunk.id, chunk) for chunk in of_cited[:_READ_OF_CITED])
-    return tuple(found.values())
-
-
-def _cited_chunks(claims: Sequence[Claim], context: CheckContext) -> tuple[Chunk, ...]:
-    """Return the chunks that the answer cites by hash."""
-    chunks: list[Chunk] = []
-    for chunk_hash in cited_hashes(claims):
-        # The ledger reports a hash that is unresolved or ambiguous.
-        with suppress(AffidavitError):
-            chunks.extend(context.index.resolve(chunk_hash))
-    return tuple(chunks)
+    cited = places.passages_for(claim)
+    found = {chunk.id: chunk for chunk in cited}
+    hits = context.index.search(claim.statement, context.top_k)
+    found.update((hit.chunk.id, hit.chunk) for hit in hits)
+    return tuple(found.values()), frozenset(chunk.id for chunk in cited)

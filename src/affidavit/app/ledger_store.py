@@ -25,6 +25,7 @@ from affidavit.store.blobs import BlobFolder
 from affidavit.store.database import Database, Scope, SystemScope
 from affidavit.store.document_rows import (
     StoredDocument,
+    chunks_by_content_id,
     chunks_by_hash,
     chunks_by_numbers,
     chunks_of_document,
@@ -99,6 +100,11 @@ class StoredPassages:
     def by_id(self, chunk_id: str) -> Chunk | None:
         """Return nothing: the service finds chunks by number and by hash."""
         return None
+
+    def chunks_of(self, document: str) -> tuple[Chunk, ...]:
+        """Return the chunks of a document, in order."""
+        found = self._database.read(self._workspace, lambda s: chunks_by_content_id(s, document))
+        return tuple(found.values())
 
     def page_at(self, document: str, offset: int) -> int | None:
         """Return the page of a character of a document's text."""

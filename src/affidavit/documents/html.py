@@ -119,6 +119,7 @@ _SKIPPED_TAGS: Final = frozenset(
     {"head", "script", "style", "template", "noscript", "nav", "svg", "iframe", "object", "canvas"}
     | {"audio", "video", "button", "select", "textarea", "input", "datalist", "dialog"}
 )
+_LISTS: Final = frozenset({"ul", "ol", "menu", "dl"})
 _HEADING_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _DATE_NAMES: Final = (
     *("article:modified_time", "og:updated_time", "last-modified", "dcterms.modified"),
@@ -192,6 +193,8 @@ def _is_skipped(node: "LexborNode") -> bool:
     return (
         "hidden" in attributes
         or attributes.get("role") in {"navigation", "search"}
+        # DocBook links to the chapters before and after in a table.
+        or (attributes.get("class") or "").lower() in {"navheader", "navfooter"}
         or bool(_HIDDEN_STYLE.search(attributes.get("style") or ""))
     )
 
@@ -204,6 +207,9 @@ class _HtmlWalker:
         self._inline: list[str] = []
         self._numbers: list[int | None] = []
         self._mark = ""
+        self._in_term = False
+        self._terms: list[str] = []
+        """The terms of a definition list whose definition is next."""
 
     def over(self, body: "LexborNode") -> None:
         """Add everything under `body`."""
@@ -238,6 +244,8 @@ class _HtmlWalker:
         return self._enter_block(node, tag)
 
     def _enter_block(self, node: "LexborNode", tag: str) -> bool:
+        if tag in {"pre", "table", *_HEADING_LEVELS}:
+            self._introduce()
         if tag in _HEADING_LEVELS:
             text = clean_line(text_under(node)).rstrip("\u00b6").rstrip()
             self._builder.add(TextBlockKind.HEADING, text, _HEADING_LEVELS[tag])
@@ -247,11 +255,20 @@ class _HtmlWalker:
             return False
         if tag == "table":
             return not add_table(node, self._builder)
-        if tag in {"ul", "ol", "menu"}:
+        if tag in _LISTS:
+            self._introduce()
             self._numbers.append(1 if tag == "ol" else None)
         elif tag == "li":
             self._open_item()
+        elif tag == "dt":
+            self._in_term = True
         return True
+
+    def _introduce(self) -> None:
+        """Add terms that no text follows: they introduce a list, a table or code."""
+        if self._terms:
+            self._builder.add(TextBlockKind.PARAGRAPH, f"{', '.join(self._terms)}:")
+            self._terms.clear()
 
     def _open_item(self) -> None:
         number = self._numbers[-1] if self._numbers else None
@@ -264,16 +281,26 @@ class _HtmlWalker:
         if tag in INLINE_TAGS:
             return
         self._flush()
-        if tag in {"ul", "ol", "menu"}:
+        if tag in _LISTS:
+            self._introduce()
             self._numbers.pop()
         elif tag == "li":
             self._mark = ""
+        elif tag == "dt":
+            self._in_term = False
 
     def _flush(self) -> None:
         text = clean_line("".join(self._inline))
         self._inline = []
         if not text:
             return
+        if self._in_term:
+            self._terms.append(text.rstrip("\u00b6").rstrip(" :,;"))
+            return
+        if self._terms:
+            # A definition belongs to its term as a cell belongs to its row.
+            text, self._mark = f"{', '.join(self._terms)}: {text}", "- "
+            self._terms.clear()
         if self._mark:
             self._builder.add(TextBlockKind.ITEM, self._mark + text, max(0, len(self._numbers) - 1))
             self._mark = ""

@@ -30,6 +30,7 @@ from affidavit.documents.word_index import (
     ClaimRanker,
     WordIndex,
     WordIndexWriter,
+    rank_chunks,
 )
 from affidavit.ledger.model import Chunk, Document, Span
 
@@ -158,6 +159,11 @@ class PassageStore:
         row = self._connection.execute(f"{_PASSAGE} p.id = ?", (chunk_id,)).fetchone()
         return None if row is None else _chunk(row)
 
+    def chunks_of(self, document: str) -> tuple[Chunk, ...]:
+        """Return the chunks of a document, in order."""
+        rows = self._connection.execute(f"{_PASSAGE} d.id = ? ORDER BY p.ordinal", (document,))
+        return tuple(_chunk(row) for row in rows)
+
     def page_at(self, document: str, offset: int) -> int | None:
         """Return the page of a character of a document's text."""
         row = self._connection.execute(
@@ -232,6 +238,10 @@ class Passages(Protocol):
         """Return the chunk of this id."""
         ...
 
+    def chunks_of(self, document: str) -> tuple[Chunk, ...]:
+        """Return the chunks of a document, in order."""
+        ...
+
     def page_at(self, document: str, offset: int) -> int | None:
         """Return the page of a character of a document's text."""
         ...
@@ -298,6 +308,14 @@ class SourceIndex:
             if number in chunks  # A document of a service may be deleted meanwhile.
         )
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:k])
+
+    def rank(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
+        """Return chunks in the order in which they fit a claim, best first."""
+        return rank_chunks(claim, chunks, self._words.rarity)
+
+    def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
+        """Return the chunks of a document, in order."""
+        return self._store.chunks_of(document_id)
 
     def _limit_terms(self, terms: dict[str, SearchTerm]) -> dict[str, SearchTerm]:
         """Return the terms, or only the claim's rarest words if it has very many."""

@@ -14,7 +14,7 @@ from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.model import Chunk, Document
 
-READER_VERSION: Final = 4
+READER_VERSION: Final = 5
 """Increased whenever a reader, date or chunking rule gives another result for the same bytes."""
 
 

@@ -20,7 +20,7 @@ from affidavit.documents.index import SearchHit
 from affidavit.documents.model import DocumentFinding, DocumentSettings, ReadDocument
 from affidavit.documents.plain_text import read_plain_text
 from affidavit.documents.search_terms import claim_terms, stems_of
-from affidavit.documents.word_index import ClaimRanker
+from affidavit.documents.word_index import ClaimRanker, rank_chunks
 from affidavit.ledger.model import Chunk, Document
 
 _SETTINGS: Final = DocumentSettings()
@@ -73,6 +73,14 @@ class PassageIndex:
             for chunk, stems in zip(self.chunks, self._stems, strict=True)
         )
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:k])
+
+    def rank(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
+        """Return chunks in the order in which they fit a claim, best first."""
+        return rank_chunks(claim, chunks, self._rarity)
+
+    def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
+        """Return the chunks of a text, in order."""
+        return tuple(chunk for chunk in self.chunks if chunk.document_id == document_id)
 
     def resolve(self, citation: str) -> tuple[Chunk, ...]:
         """Return the chunks with a hash; it is an error if there is none."""

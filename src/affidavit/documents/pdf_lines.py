@@ -392,13 +392,14 @@ def rows_by_height(lines: Iterable[PdfLine]) -> list[list[PdfLine]]:
 # pages (the page's number aside), that carry the page's number, or that stand exactly where other
 # pages have such lines. Left in, they would stand in the middle of every sentence that runs over a
 # page. The first of each kind is kept, so that a date or version that is only printed at the foot
-# is not lost; a title beside a page number is not.
+# is not lost; a title beside a page number is not, nor one that an earlier page has as a heading.
 
 _BARE_NUMBER: Final = re.compile(r"\W*(?:page\s+)?(\d{1,5})(?:\s*(?:/|of)\s*\d{1,5})?\W*$", re.I)
 _EDGE_NUMBERS: Final = re.compile(r"^(\d{1,5})(?![\w.])|(?<![\w.])(\d{1,5})$")
 _NUMBER: Final = re.compile(r"(?<![\w.])\d{1,5}(?!\w|\.\d)")  # Not inside of "Version 2.1".
 _ROMAN_NUMBER: Final = re.compile(r"[ivxlc]{1,8}$")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+_HEADING_NUMBER: Final = re.compile(r"^(?:chapter |appendix )?(?:\d[\d.]*|[A-Z]\.)[ .:]+", re.I)
 _MASK: Final = "#"
 _OUTERMOST: Final = 2
 _PAGES_TO_REPEAT: Final = 3
@@ -429,6 +430,7 @@ def without_running_lines(pages: Sequence[tuple[PdfLine, ...]]) -> tuple[tuple[P
         }
     )
     seen: set[str] = set()
+    said: set[str] = set()
     bodies: list[tuple[PdfLine, ...]] = []
     for index, (lines, page_shapes) in enumerate(zip(pages, shapes, strict=True)):
         numbered = _page_number_line(by_height[index], index, numbering)
@@ -436,12 +438,21 @@ def without_running_lines(pages: Sequence[tuple[PdfLine, ...]]) -> tuple[tuple[P
             line
             for line, shape in page_shapes.items()
             if (line is numbered and (shape in seen or not _YEAR.search(shape)))
-            or (repeated[shape] >= _PAGES_TO_REPEAT and (shape in seen or not _has_letter(shape)))
+            or (
+                repeated[shape] >= _PAGES_TO_REPEAT
+                and (shape in seen or line.text in said or not _has_letter(shape))
+            )
             or (places[_place(line)] > len(pages) // 2 and repeated[shape] < _PAGES_TO_REPEAT)
         }
         bodies.append(tuple(line for line in lines if line not in dropped) if dropped else lines)
         seen.update(page_shapes.values())
+        said.update(text for line in lines for text in (line.text, _without_number(line.text)))
     return tuple(bodies)
+
+
+def _without_number(text: str) -> str:
+    """Return a heading without its number, as running heads repeat it."""
+    return _HEADING_NUMBER.sub("", text)
 
 
 def _place(line: PdfLine) -> tuple[int, float]:

@@ -5,7 +5,14 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from affidavit.documents.search_terms import STEMS, SearchTerm, exact_keys, stem_analyzer
+from affidavit.documents.search_terms import (
+    STEMS,
+    SearchTerm,
+    claim_terms,
+    exact_keys,
+    stem_analyzer,
+    stems_of,
+)
 from affidavit.ledger.model import Chunk
 
 if TYPE_CHECKING:
@@ -202,6 +209,15 @@ class ClaimRanker:
             _BM25_WEIGHT * share_of_best
             + (_COVERAGE_WEIGHT * covered + _PROXIMITY_WEIGHT * near) / self._total
         )
+
+
+def rank_chunks(
+    claim: str, chunks: Sequence[Chunk], rarity: Callable[[str], float]
+) -> tuple[Chunk, ...]:
+    """Return chunks in the order in which they fit a claim, best first, equal ones by id."""
+    ranker = ClaimRanker(claim_terms(claim), rarity)
+    scores = {chunk.id: ranker.score(stems_of(chunk.text), 0.0) for chunk in chunks}
+    return tuple(sorted(chunks, key=lambda chunk: (-scores[chunk.id], chunk.id)))
 
 
 def _total_weight(found: Iterable[tuple[int, float]]) -> float:

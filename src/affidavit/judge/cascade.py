@@ -138,7 +138,10 @@ class CascadeJudge:
         if not doubt:
             return CascadeRoute(first, "", ())
         ranking = sorted(range(len(first)), key=lambda place: (-_relevance(first[place]), place))
-        return CascadeRoute(first, doubt, tuple(sorted(ranking[: self._passages])))
+        # The closest passage, then a cited one, then the others.
+        cited = next((place for place in ranking if chunks[place].cited), ranking[0])
+        sent = list(dict.fromkeys((ranking[0], cited, *ranking)))[: self._passages]
+        return CascadeRoute(first, doubt, tuple(sorted(sent)))
 
     def _combined(self, route: CascadeRoute, place: int, reading: Reading) -> Reading:
         """Return a reading with the first judge's scores, and the reason why it was not enough."""
@@ -174,4 +177,4 @@ def _relevance(reading: Reading) -> float:
 
 def _key(claim: str, chunks: Sequence[Chunk]) -> tuple[str, ...]:
     # By text: the rows of `judge score` give all their chunks the same id.
-    return (claim, *(chunk.text for chunk in chunks))
+    return (claim, *(f"{chunk.cited} {chunk.text}" for chunk in chunks))

@@ -256,7 +256,8 @@ def locate_reading(reading: Reading, chunk: Chunk, filename: str) -> LocatedRead
         snippet=reading.snippet,
         snippet_span=reading.snippet_span,
         notes=reading.notes,
-        scores=dict(sorted(reading.scores)),
+        # Logarithms may differ in the last bit between machines, and the ledger must not.
+        scores={name: round_score(score) for name, score in sorted(reading.scores)},
         passage=chunk.text,
     )
     matters = located.supports or located.contradicts

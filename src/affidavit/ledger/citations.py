@@ -13,7 +13,6 @@ from msgspec import Struct, structs
 from affidavit.ledger.model import (
     BACKED,
     Chunk,
-    Claim,
     Document,
     FindingKind,
     LedgerFinding,
@@ -58,12 +57,6 @@ def citation_index(documents: Iterable[Document], chunks: Iterable[Chunk]) -> Ci
     by_ordinal = {(chunk.document_id, chunk.index + 1): chunk for chunk in by_id.values()}
     hashes = {name: tuple(found) for name, found in by_hash.items()}
     return CitationIndex({each.id: each for each in documents}, by_id, hashes, by_ordinal)
-
-
-def cited_hashes(claims: Iterable[Claim]) -> tuple[str, ...]:
-    """Return the chunk hashes that claims cite; these chunks must be read too."""
-    cites = (reference for claim in claims for reference in claim.cites)
-    return tuple(dict.fromkeys(each for each in cites if _HASH.fullmatch(each)))
 
 
 class Reference(Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ clauses with their subjects (clauses.py, subjects.py): drafts, which are then ra
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
@@ -20,6 +21,11 @@ from msgspec import structs
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.anchors import Anchor, owners
+from affidavit.ledger.attributions import (
+    attribution_joints,
+    attribution_length,
+    without_attribution,
+)
 from affidavit.ledger.blocks import blocks_of
 from affidavit.ledger.clauses import MAX_CHARS, Assertion, clauses_of
 from affidavit.ledger.flat import Flat, flatten
@@ -92,6 +98,8 @@ class _Drafts:
     """Sentences too long for one claim."""
     subject: Subject | None = None
     """What the last claim was about."""
+    is_attributed: bool = False
+    """Whether the last sentence said which source it is from."""
 
 
 _NO_OVERRIDES: Final[Mapping[str, ClaimOverride]] = MappingProxyType({})
@@ -383,7 +391,9 @@ def _draft_sentence(drafts: _Drafts, flat: Flat, sentence: Span) -> Iterator[_Dr
         # "The documents do not mention notice, but leave is paid": each part for itself.
         whole = None
     parts = (
-        (Assertion(Span(0, len(rest)), rest),) if whole else tuple(_labelled_clauses(drafts, rest))
+        (Assertion(Span(0, len(rest)), rest),)
+        if whole
+        else tuple(_attributed_clauses(drafts, rest, text[:lead]))
     )
     if whole is None and len(rest) > MAX_CHARS:
         drafts.cut.append(flat.place(Span(start, sentence.end)))
@@ -398,6 +408,22 @@ def _draft_sentence(drafts: _Drafts, flat: Flat, sentence: Span) -> Iterator[_Dr
             exemption = whole or find_exemption(part.statement)
             statement = said if exemption else _resolved_statement(drafts, part.statement)
             yield _Draft(said, statement, flat.place(piece), exemption, together)
+
+
+def _attributed_clauses(drafts: _Drafts, sentence: str, lead: str) -> Iterator[Assertion]:
+    """Yield the clauses of a sentence. "The guide says that" before them is of the first one.
+
+    `lead` is what was taken off the sentence, which may have said the same.
+    """
+    is_led = attribution_length(f"{lead}{sentence}", goes_on=drafts.is_attributed) > 0
+    joints = attribution_joints(sentence) if is_led else ()
+    for begin, end in pairwise([0, *joints, len(sentence)]):
+        part = sentence[begin:end]
+        start = attribution_length(part, goes_on=drafts.is_attributed or begin > 0)
+        for number, clause in enumerate(_labelled_clauses(drafts, part[start:])):
+            opens = begin + (start + clause.span.start if number else 0)
+            yield Assertion(Span(opens, begin + start + clause.span.end), clause.statement)
+    drafts.is_attributed = is_led
 
 
 def _labelled_clauses(drafts: _Drafts, sentence: str) -> Iterator[Assertion]:
@@ -420,7 +446,7 @@ def _resolved_statement(drafts: _Drafts, statement: str) -> str:
     """Return what the judge reads, and remember what it is about."""
     trimmed = _trimmed(statement, Span(0, len(statement)))
     plain = statement[trimmed.start : trimmed.end] if trimmed else statement
-    said = resolved(plain, drafts.subject)
+    said = without_attribution(resolved(plain, drafts.subject))
     if is_clause(said):
         subject = subject_of(said)
         drafts.subject = continued(subject, drafts.subject) if subject else None

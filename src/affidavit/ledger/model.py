@@ -144,7 +144,7 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     page_count: int | None
 
 
-class Chunk(Struct, frozen=True, kw_only=True, gc=False):
+class Chunk(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A passage of a document. `span` is its place in the document's text."""
 
     id: str
@@ -155,10 +155,13 @@ class Chunk(Struct, frozen=True, kw_only=True, gc=False):
     span: Span
     page_number: int | None
     heading_path: tuple[str, ...]
+    cited: bool = False
+    """Whether the answer cites its place for the claim at hand. Only what a judge is given says so:
+    a judge that does not read every chunk with the same care reads these with the most."""
 
 
 _NUMBERED_HEADING: Final = re.compile(
-    r"(?:section |\u00a7 ?|article )?(\d{1,3}(?:\.\d+)*)\b", re.IGNORECASE
+    r"(?:section |\u00a7 ?|article |clause |chapter |part )?(\d{1,3}(?:\.\d+)*)\b", re.IGNORECASE
 )
 
 

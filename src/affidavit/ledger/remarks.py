@@ -39,6 +39,8 @@ _CONNECTIVES: Final = (
     r"|conclusion|tl;?dr"
     r"|bottom line|key takeaway|(?:hi|hello|hey)(?: there)?|(?:great|good) question|correct"
     r"|exactly|right"
+    r"|needless to say|(?:un)?fortunately|interestingly|obviously|clearly|naturally|simply put"
+    r"|put simply|in a nutshell|to recap|as (?:mentioned|noted|stated) (?:above|before|earlier)"
     r"|apparently|presumably|step \d{1,2}|[qa])"
 )
 _NOTES: Final = (
@@ -129,6 +131,10 @@ _ABSENCE: Final = re.compile(
     rf"(?!while|although|though|even)(?:none of )?{_THE_MATTER} (?:do|does|did)(?: not|n't)"
     rf" (?:\w+ly )?{_SAY}\b"
     rf"|none of {_THE_MATTER} {_SAY}s?\b"
+    # "The policy does not cover dental care" says something; "does not mention" nothing.
+    r"|(?:the|this|your|our) (?:[\w'-]+ ){0,3}(?:guide|handbook|manual|readme|specification|report"
+    r"|policy) (?:do|does|did)(?: not|n't) (?:\w+ly )?(?:say|mention|state|specify|discuss|address"
+    r"|indicate|explain|clarify)\b"
     r"|(?:there (?:is|are|was|were) )?no (?:\w+ ){0,2}(?:information|mention|details?)\b.*"
     rf"\b(?:provided|found|available|given|(?:in|from|within) {_THE_MATTER})"
     rf"|(?:there (?:is|are|was|were) )?no (?:\w+ ){{0,2}}(?:evidence|data|reference)\b.*"

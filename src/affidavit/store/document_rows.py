@@ -226,6 +226,11 @@ def chunks_of_document(scope: Scope, document_id: str) -> dict[int, Chunk]:
     return _chunks_where(scope, document_chunks.c.document_id == document_id)
 
 
+def chunks_by_content_id(scope: Scope, content_id: str) -> dict[int, Chunk]:
+    """Return the chunks of the document that ledgers call by this id, in order."""
+    return _chunks_where(scope, documents.c.content_id == content_id)
+
+
 def document_by_content_id(scope: Scope, content_id: str) -> StoredDocument | None:
     """Return the document that ledgers call by this id, if it is ready."""
     query = select(*_COLUMNS).where(

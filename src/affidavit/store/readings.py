@@ -27,7 +27,7 @@ _READINGS: Final = msgspec.msgpack.Decoder(tuple[Reading, ...])
 
 def reading_key(judge_digest: str, claim: str, chunks: Sequence[Chunk]) -> bytes:
     """Return the name of what a judge reads in some passages about a claim."""
-    passages = [(chunk.text, chunk.heading_path) for chunk in chunks]
+    passages = [(chunk.text, chunk.heading_path, chunk.cited) for chunk in chunks]
     return sha256(msgspec.msgpack.encode((judge_digest, claim, passages))).digest()
 
 

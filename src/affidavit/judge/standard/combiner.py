@@ -130,10 +130,14 @@ class Combiner(Struct, frozen=True):
         always, anything else if the encoder does not read a window as saying so. A freer claim may
         be misread by a rule: there its finding is one of the scores.
         """
-        is_sure = max(scores["facts_conflict"], scores["swapped"]) >= _SPEAKS
         is_said = max(scores["entails"], scores["entails_tight"]) >= 0
         is_against = scores["rule_contradiction"] > 0 and self._is_near(scores)
-        return is_against and (is_sure or not is_said)
+        return self.is_another_fact(scores) or (is_against and not is_said)
+
+    def is_another_fact(self, scores: Scores) -> bool:
+        """Say whether a sentence repeats the claim with other facts or exchanged roles."""
+        is_sure = max(scores["facts_conflict"], scores["swapped"]) >= _SPEAKS
+        return scores["rule_contradiction"] > 0 and is_sure and self._is_near(scores)
 
     def limits(self, scores: Scores) -> tuple[Limit, ...]:
         """Return the limits that hold for these scores."""

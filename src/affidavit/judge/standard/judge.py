@@ -29,12 +29,14 @@ from affidavit.judge.standard.evidence import (
     with_answers,
 )
 from affidavit.judge.thresholded import CONFIDENCE, apply_thresholds
-from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Verdict
+from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, SupportLevel, Verdict
 from affidavit.ledger.rules import JudgeThresholds
 
 VERSION: Final = "1"
 _ABOUT_MARGIN: Final = 0.1
 """A passage that has so much less of the claim than the best one speaks of something else."""
+_MOST_CITED: Final = 2
+"""So many cited passages are read even if others have more of the claim's words."""
 _JOINT_GAIN: Final = 0.12
 """The share of a claim's words that a second passage must add before both are read together."""
 _BY_RULE: Final = 0.97
@@ -83,11 +85,17 @@ class StandardJudge:
         )
 
     def _weigh(self, sentence: str, chunks: Sequence[Chunk]) -> list[PassageEvidence]:
-        """Read the most relevant passages in one or two sentences, the clearest in more of them."""
+        """Read the most relevant passages in one or two sentences, the clearest in more of them.
+
+        Of the cited ones the most relevant are read too, however many others have more of the
+        claim's words: the answer says that they show it.
+        """
         found = [evidence_by_words(sentence, chunk) for chunk in chunks]
         relevant = sorted(range(len(found)), key=lambda at: (-found[at].relevance, at))
-        asked = [at for at in relevant if found[at].tight.text]
-        asked = asked[: self.combiner.table.most_passages]
+        readable = [at for at in relevant if found[at].tight.text]
+        asked = readable[: self.combiner.table.most_passages]
+        cited = [at for at in readable if chunks[at].cited][:_MOST_CITED]
+        asked += [at for at in cited if at not in asked]
         if asked:
             encoder = load_encoder(self.encoder)
             tight = {at: read_window(found[at], found[at].tight, encoder) for at in asked}
@@ -98,14 +106,25 @@ class StandardJudge:
                 if is_more and narrow.claim.entails == clearest:
                     narrow = read_window(found[at], found[at].narrow, encoder)
                 found[at] = with_answers(found[at], tight[at], narrow)
-        best = max((each.relevance for each in found), default=0.0)
-        return self._with_joint_reading([self._weighed(each, best) for each in found], asked)
+        return self._with_joint_reading(self._weighed(found), asked)
 
-    def _weighed(self, evidence: PassageEvidence, best: float) -> PassageEvidence:
-        weighed = self.combiner.weigh(evidence.scores)
-        if evidence.relevance < best - _ABOUT_MARGIN:
-            weighed = Weighed(weighed.support, 0.0)
-        return structs.replace(evidence, weighed=weighed)
+    def _weighed(self, found: Sequence[PassageEvidence]) -> list[PassageEvidence]:
+        """Weigh every passage. One that is about something else does not contradict.
+
+        It has less of the claim than the best one. But a sentence that repeats the claim with
+        another number lacks that number, which a passage about something else may have: only one
+        that states the claim shows that such a sentence is about something else.
+        """
+        best = max((each.relevance for each in found), default=0.0)
+        stated = max((each.relevance for each in found if _states(each)), default=0.0)
+        weighed = []
+        for each in found:
+            result = self.combiner.weigh(each.scores)
+            bound = stated if self.combiner.is_another_fact(each.scores) else best
+            if each.relevance < bound - _ABOUT_MARGIN:
+                result = Weighed(result.support, 0.0)
+            weighed.append(structs.replace(each, weighed=result))
+        return weighed
 
     def _with_joint_reading(
         self, found: list[PassageEvidence], asked: Sequence[int]
@@ -161,6 +180,12 @@ class StandardJudge:
         if Verdict.SUPPORTED in verdicts:
             support = max(support, self.thresholds.unshifted(self.thresholds.weak_from))
         return worst if is_false else weakest, Weighed(support, worst.weighed.contradiction)
+
+
+def _states(evidence: PassageEvidence) -> bool:
+    """Tell whether a passage states the claim by its words, facts and rules."""
+    read = evidence.by_rule
+    return read.support_level is SupportLevel.FULL and not read.contradicts
 
 
 def sentences_of(claim: str) -> tuple[str, ...]:
