@@ -103,6 +103,11 @@ def scores_of_readings(tight: EncoderReading, narrow: EncoderReading) -> dict[st
     }
 
 
+def has_gap(evidence: PassageEvidence) -> bool:
+    """Tell whether the passage says more exactly what the claim says, such as with a condition."""
+    return any(evidence.scores[name] >= _SAYS for name in _GAPS)
+
+
 def gain_beside(first: PassageEvidence, second: PassageEvidence) -> float:
     """Return the share of the sentence's words that only the second passage's window has."""
     words = frozenset(content_words(first.sentence))
@@ -143,7 +148,7 @@ def text_as_chunk(text: str) -> Chunk:
 def note_of(evidence: PassageEvidence) -> str:
     """Say what decided. Every quotation is in the claim or in the passage, letter for letter."""
     notes = []
-    if evidence.by_rule.contradicts or any(evidence.scores[name] >= _SAYS for name in _GAPS):
+    if evidence.by_rule.contradicts or has_gap(evidence):
         notes.append(evidence.by_rule.notes)
     if evidence.encoder is not None:
         notes.append(_encoder_note(evidence.encoder))

@@ -23,6 +23,7 @@ from affidavit.judge.standard.evidence import (
     deciding_span,
     evidence_by_words,
     gain_beside,
+    has_gap,
     note_of,
     read_together,
     read_window,
@@ -139,6 +140,8 @@ class StandardJudge:
         if len(asked) < 2 or not verdicts.issubset(unsupported):
             return found
         first = max(asked, key=lambda at: (found[at].weighed.support, -at))
+        if has_gap(found[first]):
+            return found  # No other passage takes a condition back.
         others = [at for at in asked if at != first]
         second = max(others, key=lambda at: (gain_beside(found[first], found[at]), -at))
         if gain_beside(found[first], found[second]) < _JOINT_GAIN:
