@@ -173,7 +173,7 @@ def require_sources_for(answer: str, context: CheckContext) -> None:
             raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
 
 
-class ReadAnswer(NamedTuple):
+class JudgedClaims(NamedTuple):
     """The claims of an answer and what the judge made of the passages for each of them."""
 
     split: SplitAnswer
@@ -187,7 +187,7 @@ def check_answer(
     request: CheckRequest, context: CheckContext, progress: Progress | None = None
 ) -> Ledger:
     """Return the ledger of an answer."""
-    read = read_answer(request, context, progress)
+    read = judge_claims(request, context, progress)
     findings = tuple(
         LedgerFinding(FindingKind.SOURCE, str(finding), None, None) for finding in context.findings
     )
@@ -203,9 +203,9 @@ def check_answer(
     )
 
 
-def read_answer(
+def judge_claims(
     request: CheckRequest, context: CheckContext, progress: Progress | None = None
-) -> ReadAnswer:
+) -> JudgedClaims:
     """Split an answer and have every claim judged against the passages that fit it best."""
     index = context.index
     split = split_answer(
@@ -235,7 +235,7 @@ def read_answer(
         )
         if progress is not None:
             progress(done, len(split.claims), claim.id)
-    return ReadAnswer(split, readings, tuple(chunks.values()), frozenset(unread))
+    return JudgedClaims(split, readings, tuple(chunks.values()), frozenset(unread))
 
 
 def _repeats(claim: str, passage: str) -> bool:

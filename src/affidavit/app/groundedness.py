@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
-from affidavit.app.check import CheckContext, read_answer
+from affidavit.app.check import CheckContext, judge_claims
 from affidavit.app.judges import DEFAULT_JUDGE, JudgeChoice, is_counted, judge_for
 from affidavit.app.project import Project
 from affidavit.base.errors import AffidavitError
@@ -210,7 +210,7 @@ def _refusal_reader(tokens: tuple[str, ...], is_exact: bool) -> RefusalReader:
 
 def decided_claims_of(row: ContextRow, index: PassageIndex, context: CheckContext) -> DecidedClaims:
     """Return the claims of a row as the ledger of `affidavit check` would decide them."""
-    read = read_answer(
+    read = judge_claims(
         CheckRequest(
             answer=row.answer or "",
             query=row.question or None,
@@ -378,8 +378,7 @@ def _claim_verdict(entry: LedgerEntry) -> ClaimVerdict:
         return ClaimVerdict(text, "not_judged", reason=entry.notes)
     if entry.verdict is Verdict.SUPPORTED:
         return ClaimVerdict(text, entry.verdict.value)
-    nearest = max(entry.readings, key=lambda reading: reading.similarity, default=None)
-    reading = next(iter(entry.deciding_readings), nearest)
+    reading = entry.nearest_reading
     if reading is None:
         return ClaimVerdict(text, entry.verdict.value, reason=entry.notes)
     return ClaimVerdict(
