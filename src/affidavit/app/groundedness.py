@@ -187,8 +187,8 @@ class RowJudge(Struct, frozen=True, kw_only=True):
         )
         decided = decided_claims_of(row, index, context)
         counts = _counts(row, decided, index, context)
-        claims = tuple(map(_claim_verdict, decided.entries))
-        return GroundedRow(row.name, row.question_id, counts, claims)
+        verdicts = tuple(map(_claim_verdict, decided.entries))
+        return GroundedRow(row.name, row.question_id, counts, verdicts)
 
     def _state(self, answer: str | None) -> AnswerState:
         if answer is None or not answer.strip():
