@@ -224,6 +224,14 @@ def test_a_notebook_shows_the_answer_in_colours() -> None:
     assert "&lt;b&gt;40" in shown
 
 
+def test_a_notebook_shows_the_nearest_passage_and_what_it_lacks() -> None:
+    context = "Requests are sent to the team lead."
+    shown = affidavit.check("The CEO signs requests.", contexts=context, judge="lexical")
+    cells = shown._repr_html_().split("<td>")
+    assert [context in cell for cell in cells].count(True) == 1
+    assert "&quot;CEO&quot; is not in the source" in cells[-1]
+
+
 def test_marks_that_overlap_are_shown_once() -> None:
     shown = coloured_text("one two", [(0, 3, "supported", "yes"), (1, 5, "weak", "half")])
     assert shown.count("<span") == 1

@@ -375,7 +375,7 @@ def test_columns_can_be_mapped(tmp_path: Path) -> None:
     rows = [{"Frage": "q?", "expected": "a lion", "bot": RIGHT}]
     file = lines(tmp_path / "rows.jsonl", rows)
     told = run("gate", "rag", file)
-    assert (told.exit_code, "--map question=COLUMN --map answer=bot" in told.stderr) == (2, True)
+    assert (told.exit_code, "--map question=Frage --map answer=bot" in told.stderr) == (2, True)
     mapped = ("--map", "question=Frage", "--map", "answer=bot")
     assert report_of("rag", file, *mapped, *BY_TEXT)[0] == 0
     table = tmp_path / "rows.csv"

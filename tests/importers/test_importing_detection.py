@@ -102,6 +102,10 @@ MAPPINGS = {
         {"ask": "q", "answer_gt": "a", "text_generated": "a", "doc_ids": [1], "doc_text": "c"},
         "--map question=ask --map answer=text_generated;",
     ),
+    "a question and contexts are known by what they hold": (
+        {"Frage": "Wie viel?", "bot": "a", "Fundstellen": '["c", "d"]'},
+        "--map question=Frage --map answer=bot --map contexts=Fundstellen;",
+    ),
     "nothing likely": ({"foo": 1}, "--map question=COLUMN --map answer=COLUMN;"),
 }
 

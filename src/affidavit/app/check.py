@@ -4,10 +4,10 @@ The index and the judge are passed in as a `CheckContext`. What they return is s
 so the ledger follows from recorded inputs.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -24,7 +24,7 @@ from affidavit.documents.model import DocumentFinding, DocumentSettings
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.adjudication import CheckRequest, adjudicate
-from affidavit.ledger.claims import ClaimOverride, parse_override, split_answer
+from affidavit.ledger.claims import ClaimOverride, SplitAnswer, parse_override, split_answer
 from affidavit.ledger.model import (
     Chunk,
     Claim,
@@ -147,10 +147,40 @@ def require_sources_for(answer: str, context: CheckContext) -> None:
             raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
 
 
+class JudgedClaims(NamedTuple):
+    """The claims of an answer and what the judge made of the passages for each of them."""
+
+    split: SplitAnswer
+    readings: Mapping[str, Sequence[Reading]]
+    chunks: tuple[Chunk, ...]
+    unread: frozenset[str]
+    """Claims in a language that the judge does not read."""
+
+
 def check_answer(
     request: CheckRequest, context: CheckContext, progress: Progress | None = None
 ) -> Ledger:
     """Return the ledger of an answer."""
+    read = judge_claims(request, context, progress)
+    findings = tuple(
+        LedgerFinding(FindingKind.SOURCE, str(finding), None, None) for finding in context.findings
+    )
+    return adjudicate(
+        replace(read.split, findings=(*read.split.findings, *findings)),
+        read.readings,
+        chunks=read.chunks,
+        documents=context.index.documents,
+        request=request,
+        judge=context.judge.identity,
+        rules=context.rules,
+        unread=read.unread,
+    )
+
+
+def judge_claims(
+    request: CheckRequest, context: CheckContext, progress: Progress | None = None
+) -> JudgedClaims:
+    """Split an answer and have every claim judged against the passages that fit it best."""
     index = context.index
     split = split_answer(
         request.answer,
@@ -181,19 +211,8 @@ def check_answer(
         )
         if progress is not None:
             progress(done, len(split.claims), claim.id)
-    findings = tuple(
-        LedgerFinding(FindingKind.SOURCE, str(finding), None, None) for finding in context.findings
-    )
-    return adjudicate(
-        replace(split, findings=(*split.findings, *findings)),
-        readings,
-        chunks={**places.named, **chunks}.values(),
-        documents=index.documents,
-        request=request,
-        judge=context.judge.identity,
-        rules=context.rules,
-        unread=unread,
-    )
+    seen = {**places.named, **chunks}
+    return JudgedClaims(split, readings, tuple(seen.values()), frozenset(unread))
 
 
 def _as_cited(evidence: Iterable[Chunk], cited: frozenset[str]) -> tuple[Chunk, ...]:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
-from affidavit.app.check import CheckContext, check_answer
+from affidavit.app.check import CheckContext, judge_claims
 from affidavit.app.judges import DEFAULT_JUDGE, JudgeChoice, is_counted, judge_for
 from affidavit.app.project import Project
 from affidavit.base.errors import AffidavitError
@@ -32,7 +32,13 @@ from affidavit.gates.refusals import RefusalReader
 from affidavit.gates.report import ClaimVerdict, PlacedOffender, RagOffender
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
-from affidavit.ledger.adjudication import CheckRequest, decide_entry, undecided_entry
+from affidavit.ledger.adjudication import (
+    CheckRequest,
+    DecidedClaims,
+    decide_claims,
+    decide_entry,
+    undecided_entry,
+)
 from affidavit.ledger.citations import citation_index
 from affidavit.ledger.claims import split_answer
 from affidavit.ledger.languages import language_of
@@ -46,7 +52,7 @@ from affidavit.ledger.model import (
     Span,
     Verdict,
 )
-from affidavit.ledger.record import Ledger, LedgerEntry
+from affidavit.ledger.record import LedgerEntry
 from affidavit.ledger.rules import DEFAULT_RULES, LedgerRules, rules_digest
 from affidavit.store.readings import (
     ReadingEntry,
@@ -179,9 +185,10 @@ class RowJudge(Struct, frozen=True, kw_only=True):
         context = CheckContext(
             index, with_thresholds(judge, self.rules.judge_thresholds), self.rules, self.top_k
         )
-        ledger = ledger_of_row(row, index, context)
-        counts = _counts(row, ledger, index, context)
-        return GroundedRow(row.name, row.question_id, counts, _claims(ledger))
+        decided = decided_claims_of(row, index, context)
+        counts = _counts(row, decided, index, context)
+        verdicts = tuple(map(_claim_verdict, decided.entries))
+        return GroundedRow(row.name, row.question_id, counts, verdicts)
 
     def _state(self, answer: str | None) -> AnswerState:
         if answer is None or not answer.strip():
@@ -201,9 +208,9 @@ def _refusal_reader(tokens: tuple[str, ...], is_exact: bool) -> RefusalReader:
     return RefusalReader(tokens, is_exact=is_exact)
 
 
-def ledger_of_row(row: ContextRow, index: PassageIndex, context: CheckContext) -> Ledger:
-    """Return the ledger of an answer with its contexts as the sources."""
-    return check_answer(
+def decided_claims_of(row: ContextRow, index: PassageIndex, context: CheckContext) -> DecidedClaims:
+    """Return the claims of a row as the ledger of `affidavit check` would decide them."""
+    read = judge_claims(
         CheckRequest(
             answer=row.answer or "",
             query=row.question or None,
@@ -214,19 +221,28 @@ def ledger_of_row(row: ContextRow, index: PassageIndex, context: CheckContext) -
         ),
         context,
     )
+    return decide_claims(
+        read.split,
+        read.readings,
+        chunks=read.chunks,
+        documents=index.documents,
+        answer_date=_UNDATED,
+        rules=context.rules,
+        unread=read.unread,
+    )
 
 
 _GROUNDED: Final = {Decision.SHIP: True, Decision.NO_SHIP: False, Decision.INCONCLUSIVE: None}
 
 
 def _counts(
-    row: ContextRow, ledger: Ledger, index: PassageIndex, context: CheckContext
+    row: ContextRow, decided: DecidedClaims, index: PassageIndex, context: CheckContext
 ) -> RowCounts:
-    judged = [entry for entry in ledger.entries if not entry.unread_language]
+    judged = [entry for entry in decided.entries if not entry.unread_language]
     verdicts = [entry.verdict for entry in judged]
     supported = [entry for entry in judged if entry.verdict is Verdict.SUPPORTED]
     used = {reading.document_id for entry in supported for reading in entry.deciding_readings}
-    cited = _citations(row, ledger, index, context)
+    cited = _citations(row, decided, index, context)
     references = [
         _verdict_on(
             claim, [hit.chunk for hit in index.search(claim.statement, context.top_k)], context
@@ -237,12 +253,12 @@ def _counts(
     return RowCounts(
         AnswerState.SHIPPED,
         has_contexts=True,
-        is_grounded=_GROUNDED[ledger.gates.decision],
+        is_grounded=_GROUNDED[decided.gates.decision],
         supported=len(supported),
         weak=verdicts.count(Verdict.WEAK),
         contradicted=verdicts.count(Verdict.CONTRADICTED),
         not_found=verdicts.count(Verdict.NOT_FOUND),
-        unread=len(ledger.entries) - len(judged),
+        unread=len(decided.entries) - len(judged),
         citations=cited.total,
         right_citations=cited.right,
         has_citations=cited.total > 0,
@@ -251,7 +267,7 @@ def _counts(
         used_contexts=len(used),
         reference_claims=len(references),
         found_reference_claims=references.count(Verdict.SUPPORTED),
-        is_relevant=is_relevant(row.question, ledger),
+        is_relevant=is_relevant(row.question, row.answer or "", decided.entries),
     )
 
 
@@ -276,10 +292,10 @@ class _Citations(NamedTuple):
 
 
 def _citations(
-    row: ContextRow, ledger: Ledger, index: PassageIndex, context: CheckContext
+    row: ContextRow, decided: DecidedClaims, index: PassageIndex, context: CheckContext
 ) -> _Citations:
     """Return how the answer cites: by marks in its text, or else by a list of contexts."""
-    entries = [entry for entry in ledger.entries if not entry.unread_language]
+    entries = [entry for entry in decided.entries if not entry.unread_language]
     if any(entry.citations for entry in entries):
         # For each claim, whether each of its citations is right.
         marks = [
@@ -341,7 +357,7 @@ def _verdict_on(claim: Claim, chunks: Sequence[Chunk], context: CheckContext) ->
     return decide_entry(entry, index.documents, _UNDATED, context.rules).verdict
 
 
-def is_relevant(question: str, ledger: Ledger) -> bool | None:
+def is_relevant(question: str, answer: str, entries: Iterable[LedgerEntry]) -> bool | None:
     """Tell whether an answer is about its question; None if the question has no words that tell.
 
     It is if a word of the question, or a synonym, is in the answer or in the sentences that its
@@ -351,13 +367,9 @@ def is_relevant(question: str, ledger: Ledger) -> bool | None:
     asked = {term.word for stem, term in terms.items() if term.is_own and stem not in stop_stems()}
     if not asked:
         return None
-    read = (reading.snippet for entry in ledger.entries for reading in entry.deciding_readings)
-    found = {stem for text in (ledger.answer, *read) for stem in stems_of(text)}
+    read = (reading.snippet for entry in entries for reading in entry.deciding_readings)
+    found = {stem for text in (answer, *read) for stem in stems_of(text)}
     return any(stem in found for stem, term in terms.items() if term.word in asked)
-
-
-def _claims(ledger: Ledger) -> tuple[ClaimVerdict, ...]:
-    return tuple(map(_claim_verdict, ledger.entries))
 
 
 def _claim_verdict(entry: LedgerEntry) -> ClaimVerdict:
@@ -366,8 +378,7 @@ def _claim_verdict(entry: LedgerEntry) -> ClaimVerdict:
         return ClaimVerdict(text, "not_judged", reason=entry.notes)
     if entry.verdict is Verdict.SUPPORTED:
         return ClaimVerdict(text, entry.verdict.value)
-    nearest = max(entry.readings, key=lambda reading: reading.similarity, default=None)
-    reading = next(iter(entry.deciding_readings), nearest)
+    reading = entry.nearest_reading
     if reading is None:
         return ClaimVerdict(text, entry.verdict.value, reason=entry.notes)
     return ClaimVerdict(

@@ -45,6 +45,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_now: Count = 0
 
     @property
+    def p_decisive(self) -> float | None:
+        """The p-value that `why` states: one-sided where more items became wrong than right."""
+        return self.p_worse if self.broken.total > self.mended.total else self.p_value
+
+    @property
     def listings(self) -> tuple[tuple[str, Listing], ...]:
         """The items that changed, under a title each, where there are any."""
         named = (

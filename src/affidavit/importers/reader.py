@@ -185,8 +185,13 @@ _UNLIKELY: Final = re.compile(
 
 
 def mapping_option(value: object) -> str:
-    """Return the options that map the columns of a table which are probably meant."""
-    names = [name for name in _paths(_first_row(value)) if not _UNLIKELY.search(_last(name))]
+    """Return the options that map the columns of a table which are probably meant.
+
+    A column is recognised by its name, or else by what the first row has in it: a list of texts are
+    contexts, a text that ends in a question mark is a question.
+    """
+    row = _first_row(value)
+    names = [name for name in _paths(row) if not _UNLIKELY.search(_last(name))]
     found: dict[str, str] = {}
     for ours, (known, parts) in _LIKELY.items():
         likely = chain(
@@ -194,11 +199,28 @@ def mapping_option(value: object) -> str:
             (name for part in parts for name in names if part in _last(name)),
         )
         theirs = next((name for name in likely if name not in found.values()), None)
-        if theirs is not None and theirs.isprintable():
-            found[ours] = quote(excerpt(theirs, 40))
-        elif ours != "contexts":
-            found[ours] = "COLUMN"
-    return " ".join(f"--map {ours}={theirs}" for ours, theirs in found.items() if ours != theirs)
+        if theirs is not None:
+            found[ours] = theirs
+    for ours, has_it in (("contexts", _is_list_of_texts), ("question", _is_question)):
+        left = (name for name in names if name not in found.values())
+        held = (name for name in left if any(map(has_it, _value_at(row, name))))
+        if ours not in found and (theirs := next(held, None)) is not None:
+            found[ours] = theirs
+    shown = {
+        ours: quote(excerpt(found[ours], 40)) if found.get(ours, "\n").isprintable() else "COLUMN"
+        for ours in _LIKELY
+        if ours in found or ours != "contexts"
+    }
+    return " ".join(f"--map {ours}={theirs}" for ours, theirs in shown.items() if ours != theirs)
+
+
+def _is_list_of_texts(value: object) -> bool:
+    held = decode_if_json(value)
+    return isinstance(held, list) and bool(held) and all(isinstance(each, str) for each in held)
+
+
+def _is_question(value: object) -> bool:
+    return isinstance(value, str) and value.rstrip().endswith(("?", "\uff1f", "\u061f"))
 
 
 def _paths(row: Mapping[object, object]) -> Iterator[str]:

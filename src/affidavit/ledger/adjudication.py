@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -18,7 +18,7 @@ from affidavit.base.digest import content_id, digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.base.statistics import Rate
-from affidavit.decision.evaluation import Measure, decide, summarise_decision
+from affidavit.decision.evaluation import DecisionSummary, Measure, decide, summarise_decision
 from affidavit.decision.metric import Metric
 from affidavit.ledger.citations import (
     CitationIndex,
@@ -104,6 +104,14 @@ class CheckRequest(Struct, frozen=True, kw_only=True):
     """What `[1]`, `[2]` mean where the answer has no reference list."""
 
 
+class DecidedClaims(NamedTuple):
+    """The claims of an answer with their verdicts, and what the gates make of them."""
+
+    entries: tuple[LedgerEntry, ...]
+    findings: tuple[LedgerFinding, ...]
+    gates: DecisionSummary
+
+
 def adjudicate(
     split: SplitAnswer,
     readings: Mapping[str, Sequence[Reading]],
@@ -121,19 +129,8 @@ def adjudicate(
     claims in a language that the judge does not read. `chunks` are at least those that were read
     and those that the answer cites; `documents` are all sources.
     """
-    known = {claim.id for claim in split.claims}
-    for name in readings:
-        if name not in known:
-            raise AffidavitError(faults.READING_UNKNOWN, what="the claim", name=name)
-    index = citation_index(documents, chunks)
     return _decided_ledger(
-        [
-            structs.replace(
-                undecided_entry(claim, readings.get(claim.id, ()), index),
-                unread_language=claim.language if claim.id in unread else "",
-            )
-            for claim in split.claims
-        ],
+        _undecided_entries(split.claims, readings, citation_index(documents, chunks), unread),
         request=request,
         judge=judge,
         rules=rules,
@@ -142,6 +139,60 @@ def adjudicate(
         left_out=split.left_out,
         findings=split.findings,
     )
+
+
+def decide_claims(
+    split: SplitAnswer,
+    readings: Mapping[str, Sequence[Reading]],
+    *,
+    chunks: Iterable[Chunk],
+    documents: Sequence[Document],
+    answer_date: str,
+    rules: LedgerRules = DEFAULT_RULES,
+    unread: Collection[str] = (),
+) -> DecidedClaims:
+    """Return the entries and the decision that `adjudicate` would give, without the ledger.
+
+    A ledger also sums up, advises and names itself, which costs more than the verdicts of an answer
+    whose claims were read before.
+    """
+    undecided = _undecided_entries(
+        split.claims, readings, citation_index(documents, chunks), unread
+    )
+    return _decided_claims(undecided, documents, answer_date, rules, split.findings)
+
+
+def _undecided_entries(
+    claims: Collection[Claim],
+    readings: Mapping[str, Sequence[Reading]],
+    index: CitationIndex,
+    unread: Collection[str],
+) -> list[LedgerEntry]:
+    known = {claim.id for claim in claims}
+    for name in readings:
+        if name not in known:
+            raise AffidavitError(faults.READING_UNKNOWN, what="the claim", name=name)
+    return [
+        structs.replace(
+            undecided_entry(claim, readings.get(claim.id, ()), index),
+            unread_language=claim.language if claim.id in unread else "",
+        )
+        for claim in claims
+    ]
+
+
+def _decided_claims(
+    undecided: Iterable[LedgerEntry],
+    documents: Iterable[Document],
+    answer_date: str,
+    rules: LedgerRules,
+    findings: Iterable[LedgerFinding],
+) -> DecidedClaims:
+    by_id = {document.id: document for document in documents}
+    entries = tuple(decide_entry(entry, by_id, answer_date, rules) for entry in undecided)
+    every = (*findings, *language_findings(entries), *citation_findings(entries))
+    gates = summarise_decision(decide(rules.active_gates, gate_measures(entries, every)))
+    return DecidedClaims(entries, every, gates)
 
 
 def replay_ledger(ledger: Ledger) -> Ledger:
@@ -291,10 +342,10 @@ def _decided_ledger(
     for document in documents:
         if document.date is not None:
             parse_day(document.date)
-    by_id = {document.id: document for document in documents}
-    entries = tuple(decide_entry(entry, by_id, request.answer_date, rules) for entry in undecided)
+    entries, every_finding, gates = _decided_claims(
+        undecided, documents, request.answer_date, rules, findings
+    )
     flags = risk_flags(entries, documents, request.answer_date, rules, edition=edition)
-    findings = (*findings, *language_findings(entries), *citation_findings(entries))
     ledger = Ledger(
         ledger_id="",
         session_id=_session_id(
@@ -307,8 +358,8 @@ def _decided_ledger(
         schema_version=schema,
         follow_up_questions=follow_up_questions(entries, rules),
         recommended_actions=recommended_actions(entries, flags),
-        gates=summarise_decision(decide(rules.active_gates, gate_measures(entries, findings))),
-        findings=findings,
+        gates=gates,
+        findings=every_finding,
         title=request.title,
         query=request.query,
         answer=request.answer,

@@ -259,6 +259,12 @@ class LedgerEntry(_LedgerStruct, frozen=True, omit_defaults=True):
         return tuple(by_chunk[chunk_id] for chunk_id in self.rests_on)
 
     @property
+    def nearest_reading(self) -> LocatedReading | None:
+        """The reading that decided, or else the one that is most like the claim."""
+        most = max(self.readings, key=lambda reading: reading.similarity, default=None)
+        return next(iter(self.deciding_readings), most)
+
+    @property
     def is_material(self) -> bool:
         """Whether the claim is critical or material (decisions.md): not minor."""
         return self.importance is not Importance.MINOR
@@ -367,16 +373,8 @@ class Ledger(_LedgerStruct, frozen=True):
         return tuple(sorted(numbered, key=_review_key) if order == "review" else numbered)
 
     def _repr_html_(self) -> str:
-        rows = (
-            (
-                entry.verdict.value,
-                entry.shown_text,
-                entry.evidence.snippet or entry.notes,
-                entry.evidence.source.filename if entry.evidence.source else "",
-            )
-            for _, entry in self.claims_in("review")
-        )
-        columns = ("Verdict", "Claim", "Evidence", "Source")
+        rows = (_html_row(entry) for _, entry in self.claims_in("review"))
+        columns = ("Verdict", "Claim", "Nearest passage", "Source", "Why")
         marks = (
             (
                 entry.claim_span.start,
@@ -388,6 +386,15 @@ class Ledger(_LedgerStruct, frozen=True):
         )
         table = result_table(self.title, self.gates.decision.value, columns, rows)
         return coloured_text(self.answer, marks) + table
+
+
+def _html_row(entry: LedgerEntry) -> tuple[str, ...]:
+    nearest = entry.nearest_reading
+    if nearest is None:
+        return entry.verdict.value, entry.shown_text, "", "", entry.notes
+    # "Evidence does not support the claim" explains nothing; the judge says what is missing.
+    why = nearest.notes if entry.verdict is Verdict.NOT_FOUND else entry.notes
+    return entry.verdict.value, entry.shown_text, nearest.snippet, nearest.filename, why
 
 
 NumberedEntry = tuple[int, LedgerEntry]

@@ -4,6 +4,7 @@ A setting that the file leaves out keeps its default. An error names the field. 
 docs/ledger.md.
 """
 
+from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
@@ -95,12 +96,17 @@ class LedgerRules(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     @property
     def active_gates(self) -> tuple[Gate, ...]:
         """The gates that decide. The defaults of the day on which a ledger is read add none."""
-        return override_ledger_gates(self.gates, ())
+        return _gates_written(self.gates)
 
     @property
     def judge_thresholds(self) -> JudgeThresholds | None:
         """The bounds on the judge's probabilities; None leaves the verdict to the judge."""
         return None if isinstance(self.judge, UnsetType) else self.judge
+
+
+@lru_cache(maxsize=64)
+def _gates_written(texts: tuple[str, ...]) -> tuple[Gate, ...]:
+    return override_ledger_gates(texts, ())
 
 
 DEFAULT_RULES: Final = LedgerRules()
@@ -156,6 +162,7 @@ def _with_exactly(
     return structs.replace(rules, gates=(*map(str, ordered), *off))
 
 
+@lru_cache(maxsize=64)
 def rules_digest(rules: LedgerRules) -> str:
     """Return the digest that names the rules in a ledger."""
     return digest_of(jcs(msgspec.to_builtins(rules)))

@@ -129,7 +129,7 @@ def _claim(entry: "LedgerEntry") -> Iterator[str]:
     decided = entry.deciding_readings[:1]
     for reading in decided:
         yield f'      evidence: "{reading.snippet}" ({full_place(reading)})'
-    nearest = max(entry.readings, key=lambda each: each.similarity, default=None)
+    nearest = entry.nearest_reading
     if nearest is not None and not decided:
         yield f'      nearest passage: "{nearest.snippet}" ({full_place(nearest)})'
         yield f"      why: {nearest.notes}"

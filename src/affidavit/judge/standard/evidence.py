@@ -1,6 +1,7 @@
 """What one passage shows of one sentence of a claim: words, rules, and the encoder's answer."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct, structs
@@ -79,7 +80,13 @@ def read_window(
     evidence: PassageEvidence, window: EvidenceWindow, encoder: Encoder
 ) -> EncoderReading:
     """Ask the encoder about one window of the passage."""
-    return encoder.read(window.text, restated(evidence.sentence, evidence.passage))
+    return _answer_of(encoder, window.text, restated(evidence.sentence, evidence.passage))
+
+
+@lru_cache(maxsize=1024)
+def _answer_of(encoder: Encoder, window: str, claim: str) -> EncoderReading:
+    # Passages overlap, and a cited passage is read once more by itself: with the same windows.
+    return encoder.read(window, claim)
 
 
 def with_answers(
@@ -175,8 +182,7 @@ def words_not_in(claim: str, passage: str) -> list[str]:
 
     A word counts as there if its stem is, or if its letters stand anywhere in the passage.
     """
-    there = frozenset(content_words(passage))
-    plain = passage.casefold()
+    there, plain = _searched(passage)
     words = [word.strip(".,;:!?\"'()[]\u201c\u201d\u2018\u2019") for word in claim.split()]
     missing = [
         word
@@ -186,6 +192,11 @@ def words_not_in(claim: str, passage: str) -> list[str]:
         and any(each not in there for each in content_words(word))
     ]
     return missing[:NOT_IN_PASSAGE_MOST]
+
+
+@lru_cache(maxsize=64)
+def _searched(passage: str) -> tuple[frozenset[str], str]:
+    return frozenset(content_words(passage)), passage.casefold()
 
 
 def deciding_span(evidence: PassageEvidence) -> Span:

@@ -5,6 +5,7 @@ so matching words must not count as support. A share of words that are not in th
 does not prove another language, but it is a reason not to support the claim.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from affidavit.judge.lexical.claims import claim_of
@@ -15,6 +16,7 @@ NOTE: Final = "too few of its words are English for more than a repetition to co
 TOO_MANY: Final = 0.41
 
 
+@lru_cache(maxsize=64)
 def unknown_words(sentence: str) -> float:
     """Return the share of the claim's words that the background table has never seen."""
     words = [

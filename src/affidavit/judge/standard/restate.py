@@ -4,6 +4,7 @@ The rules know that both are the same; the encoder would compare other words.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from affidavit.judge.lexical.amounts import Relation
 from affidavit.judge.lexical.claims import claim_of
@@ -14,6 +15,7 @@ from affidavit.judge.lexical.passages import Passage, Sentence, passage_of
 from affidavit.judge.lexical.quantities import Quantity
 
 
+@lru_cache(maxsize=64)
 def restated(claim: str, passage: str) -> str:
     """Return the claim with every amount that the passage has in another unit in that unit."""
     known = passage_of(passage)

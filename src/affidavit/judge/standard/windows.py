@@ -7,8 +7,9 @@ same functions, so the encoder meets at run time what it was trained on.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Final, NamedTuple
 
 from affidavit.judge.lexical.lexicon import IDF
@@ -117,6 +118,7 @@ def content_words(text: str) -> list[str]:
     return [_stem_of(word) for word in _WORD.findall(text) if word.lower() not in STOP_WORDS]
 
 
+@lru_cache(maxsize=1 << 16)
 def _weight(word: str) -> float:
     return _NUMBER_WEIGHT if word.isdigit() else max(_LEAST_WEIGHT, IDF.get(word, _UNSEEN_WEIGHT))
 
@@ -151,49 +153,94 @@ def wide_window(claim: str, passage: str, heading: str = "") -> EvidenceWindow:
 
 def run_recall(claim: str, passage: str, heading: str = "") -> float:
     """Return the best share of the claim in the heading and three adjacent pieces."""
-    words = frozenset(content_words(claim))
-    above = frozenset(content_words(heading))
-    pieces = pieces_of(passage)
+    met = _meeting_of(claim, passage)
+    above = met.words.met_by(content_words(heading))
     runs = (
-        above.union(*(piece.words for piece in pieces[at : at + _RUN_PIECES]))
-        for at in range(max(1, len(pieces) - _RUN_PIECES + 1))
+        reduce(or_, met.by_piece[at : at + _RUN_PIECES], above)
+        for at in range(max(1, len(met.by_piece) - _RUN_PIECES + 1))
     )
-    return max((share_of(words, run) for run in runs), default=0.0)
+    return max(map(met.words.share, runs), default=0.0)
+
+
+class _ClaimWords:
+    """The words of a claim as the bits of a number, so that what several pieces meet is their OR.
+
+    Sums are in alphabetical order, because a sum of floats depends on its order, and each is made
+    once: three windows of a passage ask for the same ones.
+    """
+
+    def __init__(self, claim: str) -> None:
+        words = sorted(set(content_words(claim)))
+        self._bits = {word: 1 << at for at, word in enumerate(words)}
+        self._weights = [(1 << at, _weight(word)) for at, word in enumerate(words)]
+        self._totals: dict[int, float] = {}
+
+    def met_by(self, words: Iterable[str]) -> int:
+        """Return which words of the claim are among `words`."""
+        return sum(self._bits[word] for word in self._bits.keys() & words)
+
+    def total(self, met: int) -> float:
+        """Return the weight of some words."""
+        if met not in self._totals:
+            self._totals[met] = sum([weight for bit, weight in self._weights if met & bit])
+        return self._totals[met]
+
+    def share(self, met: int) -> float:
+        """Return the weighted share of some words in the claim."""
+        whole = self.total(-1)
+        return self.total(met) / whole if whole else 0.0
+
+
+class _Meeting(NamedTuple):
+    """Which words of a claim each piece of a passage has, and the pieces that have most of them."""
+
+    words: _ClaimWords
+    pieces: tuple[Piece, ...]
+    by_piece: list[int]
+    candidates: list[int]
+
+
+@lru_cache(maxsize=64)
+def _meeting_of(claim: str, passage: str) -> _Meeting:
+    words, pieces = _ClaimWords(claim), pieces_of(passage)
+    by_piece = [words.met_by(piece.words) for piece in pieces]
+    ranked = sorted(range(len(pieces)), key=lambda at: (-words.total(by_piece[at]), at))
+    return _Meeting(words, pieces, by_piece, ranked[:_CANDIDATES])
 
 
 def _window(claim: str, passage: str, heading: str, budget: int) -> EvidenceWindow:
-    words = frozenset(content_words(claim))
-    pieces = pieces_of(passage)
+    met = _meeting_of(claim, passage)
     room = max(1, budget - len(heading.split()))
-    chosen = tuple(pieces[at] for at in _cover(words, pieces, room))
-    if not chosen:
+    places = _cover(met, room)
+    if not places:
         return EvidenceWindow("", 0.0)
+    chosen = tuple(met.pieces[at] for at in places)
     parts = ([heading.rstrip(".:") + "."] if heading else []) + [piece.text for piece in chosen]
-    there = set(content_words(heading)).union(*(piece.words for piece in chosen))
-    return EvidenceWindow(" ".join(parts), share_of(words, there), chosen)
+    there = reduce(
+        or_, (met.by_piece[at] for at in places), met.words.met_by(content_words(heading))
+    )
+    return EvidenceWindow(" ".join(parts), met.words.share(there), chosen)
 
 
-def _cover(words: frozenset[str], pieces: Sequence[Piece], budget: int) -> list[int]:
+def _cover(met: _Meeting, budget: int) -> list[int]:
     """Return the places of the pieces that cover the claim: a greedy set cover within `budget`.
 
     The neighbours of the best piece are added while there is room: they say what "it" means.
     """
-    met_by = [words & piece.words for piece in pieces]
-    gain_of = [_total(met) for met in met_by]
-    candidates = sorted(range(len(pieces)), key=lambda at: (-gain_of[at], at))[:_CANDIDATES]
-    least = _LEAST_GAIN * (_total(words) or 1.0)
+    words, pieces, by_piece = met.words, met.pieces, met.by_piece
+    candidates = [*met.candidates]
+    least = _LEAST_GAIN * (words.total(-1) or 1.0)
     chosen: list[int] = []
-    met: set[str] = set()
-    used = 0
+    covered = used = 0
     while True:
         fits = [at for at in candidates if not chosen or used + pieces[at].length <= budget]
-        gains = {at: _total(met_by[at] - met) for at in fits}
+        gains = {at: words.total(by_piece[at] & ~covered) for at in fits}
         best = max(fits, key=lambda at: (round(gains[at], 9), -at), default=None)
         if best is None or gains[best] < least:
             break
         chosen.append(best)
         candidates.remove(best)
-        met |= met_by[best]
+        covered |= by_piece[best]
         used += pieces[best].length
     for near in (chosen[0] - 1, chosen[0] + 1) if chosen else ():
         is_new = 0 <= near < len(pieces) and near not in chosen
