@@ -33,6 +33,7 @@ _WORKER_SECONDS: Final = 15.0
 _ENDINGS: Final[Mapping[str, tuple[InfraErrorKind, str]]] = {
     "timeout": (InfraErrorKind.TIME_BUDGET_EXCEEDED, "it did not end within {seconds:g} s"),
     "size": (InfraErrorKind.LIMIT_EXCEEDED, "it wrote more than its limit of {size} bytes"),
+    "disk": (InfraErrorKind.IO_ERROR, "the disk of its folder is full"),
     "processes": (InfraErrorKind.LIMIT_EXCEEDED, "it had more than {processes} processes"),
     "memory": (InfraErrorKind.LIMIT_EXCEEDED, "it needed more than {memory} bytes of memory"),
     "cancelled": (InfraErrorKind.TIME_BUDGET_EXCEEDED, "it was stopped"),
@@ -45,7 +46,6 @@ class TrialLimits:
 
     seconds: float = 60.0
     memory_bytes: int = 4 << 30
-    file_bytes: int = 128 << 20
     output_bytes: int = 256 << 20
     processes: int = 256
 
@@ -202,7 +202,6 @@ class CommandTarget:
             "stderr": str(request.folder / "stderr"),
             "timeout_seconds": limits.seconds,
             "max_bytes": limits.output_bytes,
-            "max_file_bytes": limits.file_bytes,
             "max_memory_bytes": limits.memory_bytes,
             "max_processes": limits.processes,
         }
