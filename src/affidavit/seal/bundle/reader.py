@@ -50,6 +50,7 @@ from affidavit.seal.bundle.manifest import (
     ProducerV1,
     line_digests,
     manifest_from_bytes,
+    require_statements,
     uncovered_statements,
 )
 from affidavit.seal.bundle.merkle import leaf_prefixed_lines
@@ -425,10 +426,14 @@ class BundleReader:
         self._inflater = Inflater(stream, limits)
         self._content = TarStream(self._inflater.pieces())
         self.manifest = self._read_manifest()
-        # Known when the last line was read: what the events come to, and what they do not prove.
+        # Known when the last line was read: what the events come to.
         self.contents: ManifestContents | None = None
-        self.not_covered: tuple[str, ...] = ()
         self._verifier = EventVerifier(self.manifest.known.run_id, limits)
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the events do not prove of the manifest; known when the last line was read."""
+        return () if self.contents is None else uncovered_statements(self.manifest)
 
     def events(self) -> Iterator[tuple[int, dict[str, JsonValue]]]:
         """Yield each event with the number of its line, counted from 1."""
@@ -542,7 +547,7 @@ class BundleReader:
         self._on_step(BundleStepName.END, StepStatus.PASSED)
 
     def _check_statements(self, found: ManifestContents) -> None:
-        self.not_covered = uncovered_statements(self.manifest, found, self._verifier.producers)
+        require_statements(self.manifest, found, self._verifier.producers)
         self.contents = found
         is_covered = self.manifest.known.is_recomputable
         status = StepStatus.PASSED if is_covered else StepStatus.SKIPPED
