@@ -30,9 +30,9 @@ esac
 """
 # Stands in for python3: makes an environment whose python records what it should install.
 PYTHON = """#!/bin/bash
-mkdir -p "$3/bin"
-printf '#!/bin/bash\\nprintf "%%s\\\\n" "$*" >> "$FAKE/asked"\\n' > "$3/bin/python"
-chmod +x "$3/bin/python"
+mkdir -p "$4/bin"
+printf '#!/bin/bash\\nprintf "%%s\\\\n" "$*" >> "$FAKE/asked"\\n' > "$4/bin/python"
+chmod +x "$4/bin/python"
 """
 
 
@@ -194,6 +194,17 @@ def test_a_run_that_stops_leaves_no_old_report(runner: Runner) -> None:
 def test_hostile_inputs_are_values_and_not_code(runner: Runner) -> None:
     said = decide(runner, TRACE='"; touch hacked; $(touch hacked)', GATES="`touch hacked`")
     assert said["code"] == "2"
+    assert not (runner.work / "hacked").exists()
+
+
+def test_modules_of_the_checkout_are_not_imported(runner: Runner) -> None:
+    """A pull request could bring a json.py, and write the decision by itself."""
+    create_project_files(runner.work)
+    for name in ("json", "venv", "pathlib", "affidavit"):
+        (runner.work / f"{name}.py").write_text("open('hacked', 'w').close()")
+    assert decide(runner)["decision"] == "ship"
+    done = runner.run("Install", CHECKOUT=str(runner.work / "nothing"))
+    assert done.returncode != 0  # There is nothing to install.
     assert not (runner.work / "hacked").exists()
 
 

@@ -190,6 +190,18 @@ def test_a_target_may_write_to_a_file_that_is_larger_than_its_limit(tmp_path: Pa
     assert result.exit_code == Exit.YES, result.output
 
 
+@pytest.mark.parametrize("target", ["true", "agent:fine"], ids=["a command", "a function"])
+def test_modules_of_the_users_folder_do_not_replace_ours(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("signal", "select", "inspect", "traceback"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)")
+    (tmp_path / "agent.py").write_text("def fine(): return {'days': 25}")
+    result = soak("-n", 2, "--target", target, "--report", "soak.json")
+    assert result.exit_code == Exit.YES, result.output
+
+
 def test_nothing_judged_is_exit_3_and_only_the_second_document(tmp_path: Path) -> None:
     result = soak("-n", 2, "--target", "sh -c 'exit 7'", "--report", tmp_path / "soak.json")
     assert result.exit_code == Exit.UNKNOWN

@@ -174,7 +174,8 @@ class CommandTarget:
                 if worker.poll() is None:
                     return worker
             worker = subprocess.Popen(
-                [sys.executable, "-m", "affidavit.tools.trial_worker"],
+                # -P: a signal.py in the user's folder is not ours to import.
+                [sys.executable, "-P", "-m", "affidavit.tools.trial_worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -331,7 +332,8 @@ def target_from(text: str) -> Target:
         problem = str(error).rstrip(".").lower()
         raise AffidavitError(faults.SOAK_TARGET, target=excerpt(text), problem=problem) from None
     if len(words) == 1 and is_function_name(words[0]) and shutil.which(words[0]) is None:
-        return CommandTarget((sys.executable, "-m", "affidavit.tools.trial_function", words[0]))
+        program = (sys.executable, "-P", "-m", "affidavit.tools.trial_function")
+        return CommandTarget((*program, words[0]))
     if not words or shutil.which(words[0]) is None:
         problem = f"there is no program {words[0]!r}" if words else "it is empty"
         raise AffidavitError(faults.SOAK_TARGET, target=excerpt(text), problem=problem)

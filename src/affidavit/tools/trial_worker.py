@@ -286,7 +286,7 @@ def _is_full(folder: str) -> bool:
         disk = os.statvfs(folder)
         free = (disk.f_bavail if os.geteuid() else disk.f_bfree) * disk.f_frsize
         # A system that does not count its blocks or files says that it has none.
-        return 0 < disk.f_blocks and free < _FULL_BYTES or 0 < disk.f_files and not disk.f_ffree
+        return (disk.f_blocks > 0 and free < _FULL_BYTES) or (disk.f_files > 0 and not disk.f_ffree)
     return False
 
 
