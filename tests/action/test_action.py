@@ -227,6 +227,16 @@ INSTALLS = {
 }
 
 
+def test_what_is_installed_can_judge_what_init_writes(runner: Runner) -> None:
+    """The starter has a constraint, which is judged: the core alone cannot."""
+    runner.tool("python3", PYTHON)
+    runner.run("Install", CHECKOUT="here", EXTRAS=DEFAULTS["extras"])
+    assert runner.asked()[-1].endswith(" here[ledger] here/encoder")
+    create_project_files(runner.work)
+    workflow = (runner.work / ".github" / "workflows" / "affidavit.yml").read_text()
+    assert 'install --quiet "$AFFIDAVIT[ledger]" "$ENCODER"' in workflow
+
+
 @pytest.mark.parametrize(("given", "wanted"), INSTALLS.values(), ids=INSTALLS.keys())
 def test_what_is_installed(given: dict[str, str], wanted: str, runner: Runner) -> None:
     runner.tool("python3", PYTHON)

@@ -38,6 +38,7 @@ from affidavit.seal.bundle.events import (
     LineTemplate,
     VerifiedBatch,
     event_from_line,
+    require_known_digest,
     template_of,
     verify_batch,
 )
@@ -512,8 +513,10 @@ class BundleReader:
         if found.count != known.event_count:
             raise AffidavitError(faults.BUNDLE_COUNT, said=known.event_count, found=found.count)
         if found.run_root != known.run_root:
+            require_known_digest("run_root", known.run_root)
             raise AffidavitError(faults.BUNDLE_RUN_ROOT, said=known.run_root, found=found.run_root)
         if found.run_root != known.bundle_id:
+            require_known_digest("bundle_id", known.bundle_id)
             raise AffidavitError(faults.BUNDLE_ID, said=known.bundle_id, found=found.run_root)
         self._on_step(BundleStepName.TOTALS, StepStatus.PASSED)
         self._check_merkle(found)
@@ -525,6 +528,7 @@ class BundleReader:
             self._on_step(BundleStepName.MERKLE, StepStatus.SKIPPED)
             return
         if (found.merkle_root, found.count) != (ours.merkle_root, ours.tree_size):
+            require_known_digest(f"{AFFIDAVIT_BLOCK}.merkle_root", ours.merkle_root)
             raise AffidavitError(
                 faults.BUNDLE_MERKLE_ROOT,
                 Where(MANIFEST, field=AFFIDAVIT_BLOCK),
