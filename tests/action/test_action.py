@@ -30,9 +30,9 @@ esac
 """
 # Stands in for python3: makes an environment whose python records what it should install.
 PYTHON = """#!/bin/bash
-mkdir -p "$3/bin"
-printf '#!/bin/bash\\nprintf "%%s\\\\n" "$*" >> "$FAKE/asked"\\n' > "$3/bin/python"
-chmod +x "$3/bin/python"
+mkdir -p "$4/bin"
+printf '#!/bin/bash\\nprintf "%%s\\\\n" "$*" >> "$FAKE/asked"\\n' > "$4/bin/python"
+chmod +x "$4/bin/python"
 """
 
 
@@ -197,6 +197,17 @@ def test_hostile_inputs_are_values_and_not_code(runner: Runner) -> None:
     assert not (runner.work / "hacked").exists()
 
 
+def test_modules_of_the_checkout_are_not_imported(runner: Runner) -> None:
+    """A pull request could bring a json.py, and write the decision by itself."""
+    create_project_files(runner.work)
+    for name in ("json", "venv", "pathlib", "affidavit"):
+        (runner.work / f"{name}.py").write_text("open('hacked', 'w').close()")
+    assert decide(runner)["decision"] == "ship"
+    done = runner.run("Install", CHECKOUT=str(runner.work / "nothing"))
+    assert done.returncode != 0  # There is nothing to install.
+    assert not (runner.work / "hacked").exists()
+
+
 INSTALLS = {
     "the checkout of the action": ({"CHECKOUT": "here"}, "here"),
     "a version": ({"CHECKOUT": "here", "VERSION": "1.2"}, "affidavit==1.2"),
@@ -214,6 +225,16 @@ INSTALLS = {
         "affidavit[all,mcp]==1.2 affidavit-encoder",
     ),
 }
+
+
+def test_what_is_installed_can_judge_what_init_writes(runner: Runner) -> None:
+    """The starter has a constraint, which is judged: the core alone cannot."""
+    runner.tool("python3", PYTHON)
+    runner.run("Install", CHECKOUT="here", EXTRAS=DEFAULTS["extras"])
+    assert runner.asked()[-1].endswith(" here[ledger] here/encoder")
+    create_project_files(runner.work)
+    workflow = (runner.work / ".github" / "workflows" / "affidavit.yml").read_text()
+    assert 'install --quiet "$AFFIDAVIT[ledger]" "$ENCODER"' in workflow
 
 
 @pytest.mark.parametrize(("given", "wanted"), INSTALLS.values(), ids=INSTALLS.keys())

@@ -188,3 +188,14 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, raw: bytes | None, code: str
     result = run("compare", str(good), str(bad))
     assert result.exit_code == 2
     assert code_of(result).startswith(code)
+
+
+def test_the_table_has_the_p_value_that_decided(tmp_path: Path) -> None:
+    """Two-sided it is 0.0625, beside which "regressed" would look like a mistake."""
+    for name, marks in (("before.json", "+++++"), ("now.json", "-----")):
+        (tmp_path / name).write_text(json.dumps(report(marks)))
+    result = run("compare", str(tmp_path / "before.json"), str(tmp_path / "now.json"))
+    assert result.exit_code == 1
+    assert "(p = 0.0312)" in result.stdout
+    assert "0.0312" in next(line for line in result.stdout.splitlines() if line[:4] == "item")
+    assert "0.0625" not in result.stdout

@@ -1,7 +1,6 @@
 """`affidavit db` on a real store: upgrade, check, back up, restore, forget."""
 
 import json
-import shutil
 import sqlite3
 import tarfile
 import zlib
@@ -138,13 +137,38 @@ def test_old_sessions_are_forgotten_unless_they_are_held(project: Path) -> None:
     assert "sessions: 1," in db(project, "check").stdout
 
 
-def test_a_damaged_database_is_named(project: Path) -> None:
+OTHER_FILES = {
+    "an empty file": (b"", "AF852"),
+    "no database": (b"no database" * 1000, "AF873"),
+    "a database of somebody else": (None, "AF852"),
+}
+
+
+@pytest.mark.parametrize(("content", "code"), OTHER_FILES.values(), ids=OTHER_FILES.keys())
+def test_what_is_no_store_is_named_and_stays_as_it_is(
+    content: bytes | None, code: str, tmp_path: Path
+) -> None:
+    path = database_of(tmp_path)
+    path.parent.mkdir(parents=True)
+    if content is None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("CREATE TABLE theirs (a)")
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    result = db(tmp_path, "check")
+    assert (result.exit_code, result.stderr[:5]) == (2, code), result.output
+    assert [(each, each.read_bytes()) for each in path.parent.iterdir()] == [(path, before)]
+
+
+def test_a_check_leaves_a_store_as_it_is(project: Path) -> None:
     path = database_of(project)
-    for suffix in ("-wal", "-shm"):
-        shutil.rmtree(path.with_name(path.name + suffix), ignore_errors=True)
-    path.write_bytes(b"no database" * 1000)
-    result = db(project, "check")
-    assert (result.exit_code, result.stderr[:5]) == (3, "AF851")
+    # As a backup or another tool may have left it: the mode of the journal is kept in the file.
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    before = path.read_bytes()
+    assert db(project, "check").exit_code == 0
+    assert path.read_bytes() == before
 
 
 def test_the_address_of_a_store_is_checked(tmp_path: Path) -> None:

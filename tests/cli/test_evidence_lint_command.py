@@ -10,6 +10,7 @@ from click.testing import Result
 from jsonschema import Draft202012Validator
 from tests.app.test_linting import PACK, drafts_of
 from tests.cli.running import run
+from tests.packs import test_attribution as attribution
 from tests.packs.making import event
 from tests.packs.test_builtin_packs import FINISHED, GOOD, STARTED
 from tests.packs.test_sensitive import DRAWN
@@ -53,6 +54,34 @@ def test_a_secret_is_found_and_not_shown(leaky: Path) -> None:
     assert "AFFIDAVIT-S001" in result.stdout
     assert "/data/a/b" in result.stdout
     assert DRAWN[:6] not in result.output
+
+
+def test_a_refusal_without_its_decision_is_found(tmp_path: Path) -> None:
+    refused = [STARTED, attribution.observed(), FINISHED]
+    result = linted(written(tmp_path / "refused.tar.gz", refused))
+    (line,) = (each for each in result.stdout.splitlines() if "ASSAY-W004" in each)
+    assert line.split(maxsplit=3)[1:] == ["ASSAY-W004", "2", attribution.UNBACKED]
+    decided = [STARTED, attribution.decided("deny"), attribution.observed(), FINISHED]
+    assert "ASSAY-W004" not in linted(written(tmp_path / "decided.tar.gz", decided)).stdout
+
+
+def test_signals_do_not_depend_on_the_bundles_before(tmp_path: Path) -> None:
+    """What events with the same fields show is remembered, and events are counted by type."""
+    calls = [
+        event("affidavit.tool.call", {"tool": "t", "input": {"a": 1}, "output": "x"}),
+        event("affidavit.model.call", {"model": "m", "prompt": "p", "output": "y"}),
+    ]
+    mixed = written(tmp_path / "mixed.tar.gz", [STARTED, *calls * 3, calls[0], FINISHED])
+    once, twice = (
+        json.loads(linted(*[mixed] * count, "--pack", "owasp-agentic", "--json").stdout)["bundles"]
+        for count in (1, 2)
+    )
+    assert [once[0], once[0]] == twice
+    found = once[0]["closure_report"]["completeness"]["by_signal"]
+    paths = found["tool_calls"]["evidence_paths"]
+    assert [each.partition("/")[0] for each in paths] == [
+        f"events.ndjson:{line}" for line in (2, 4, 6)
+    ]
 
 
 def test_a_small_bundle_full_of_secrets_is_linted_in_time(tmp_path: Path) -> None:

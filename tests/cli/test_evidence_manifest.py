@@ -277,6 +277,11 @@ def test_a_bundle_of_an_unknown_version_is_not_called_wrong(place: Path) -> None
     rewrite(lambda manifest: manifest.update(schema_version=2), "new.tar.gz")
     wire = verifying(bundle="new.tar.gz")
     assert (wire["exit"], wire["error"]["code"]) == (Exit.UNKNOWN, "AF621")
+    Path("new.tar.gz").write_bytes(sealed([EventDraft("x", AT, {"a": 1})]))
+    rewrite(lambda manifest: manifest.update(run_root="sha512:" + "0" * 128), "new.tar.gz")
+    wire = verifying(bundle="new.tar.gz")
+    assert (wire["exit"], wire["error"]["code"]) == (Exit.UNKNOWN, "AF621")
+    assert "the algorithm of run_root is sha512" in wire["error"]["message"]
 
 
 def test_events_of_two_producers_contradict_a_manifest_of_one(place: Path) -> None:

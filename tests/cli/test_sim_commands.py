@@ -136,7 +136,7 @@ def test_whatever_a_target_does_costs_one_infra_error(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     report = tmp_path / "soak.json"
-    result = soak("-n", 10, "--target", f"sh {script}", "--report", report, "--max-output", 2)
+    result = soak("-n", 10, "--target", f"sh {script}", "--report", report, "--max-output", 16)
     assert result.exit_code == Exit.UNKNOWN, result.output
     found = read(report)["results"]
     assert (found["passes"], found["failures"], found["infra_errors"]) == (2, 0, 8)
@@ -149,6 +149,57 @@ def test_whatever_a_target_does_costs_one_infra_error(
     assert found["pass_rate"] == 1.0
     assert left_behind(tmp_path) == []
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("affidavit-")] == []
+
+
+ELSEWHERE = {
+    "a Python function": (
+        "agent:writes",
+        "def writes():\n"
+        "    try:\n"
+        "        open('big', 'wb').write(bytes(200 << 20))\n"
+        "    except OSError:\n"
+        "        return False\n",
+    ),
+    "a command that ends with 1": (
+        "sh agent.py",
+        "dd if=/dev/zero of=big bs=1M count=200 2>&1; rm big; exit 1",
+    ),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux counts what a process writes")
+@pytest.mark.parametrize(("target", "text"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_what_a_target_writes_outside_its_folder_is_limited(
+    target: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "agent.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    result = soak("-n", 1, "--target", target, "--max-output", 64, "--report", "soak.json")
+    assert result.exit_code == Exit.UNKNOWN, result.output
+    details = read(tmp_path / "soak.details.json")
+    assert details["infra_errors_by_kind"] == {"limit_exceeded": 1}
+    (tmp_path / "big").unlink(missing_ok=True)
+
+
+def test_a_target_may_write_to_a_file_that_is_larger_than_its_limit(tmp_path: Path) -> None:
+    large = tmp_path / "database"
+    with large.open("wb") as stream:
+        stream.truncate(5 << 20)
+    target = f"sh -c 'echo more >> {large}'"
+    result = soak("-n", 1, "--target", target, "--max-output", 1)
+    assert result.exit_code == Exit.YES, result.output
+
+
+@pytest.mark.parametrize("target", ["true", "agent:fine"], ids=["a command", "a function"])
+def test_modules_of_the_users_folder_do_not_replace_ours(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("signal", "select", "inspect", "traceback"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)")
+    (tmp_path / "agent.py").write_text("def fine(): return {'days': 25}")
+    result = soak("-n", 2, "--target", target, "--report", "soak.json")
+    assert result.exit_code == Exit.YES, result.output
 
 
 def test_nothing_judged_is_exit_3_and_only_the_second_document(tmp_path: Path) -> None:

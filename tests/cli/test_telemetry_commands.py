@@ -106,6 +106,21 @@ def test_results_are_evaluation_events(place: Path) -> None:
     ]
 
 
+def test_a_log_that_was_cut_off_is_exported_as_far_as_it_goes(place: Path) -> None:
+    raw = (place / "run.jsonl").read_bytes()
+    (place / "cut.jsonl").write_bytes(raw[:-10])
+    result = run("export", "otel", "cut.jsonl", "-o", "cut")
+    assert result.exit_code == 0
+    assert "the last line of the log is torn: its " in result.stdout
+    first = raw.index(b"\n") + 1
+    for length in (first, first + 20):
+        (place / "cut.jsonl").write_bytes(raw[:length])
+        for target in (("-o", "otel"), ("--endpoint", "http://127.0.0.1:1")):
+            nothing = run("export", "otel", "cut.jsonl", *target)
+            assert (nothing.exit_code, nothing.stderr[:5]) == (3, "AF808")
+    assert not (place / "otel").exists()
+
+
 def test_a_tampered_bundle_is_not_exported(place: Path) -> None:
     raw = bytearray((place / "run.tar.gz").read_bytes())
     raw[-5] ^= 1  # of the checksum

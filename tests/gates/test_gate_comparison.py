@@ -100,9 +100,9 @@ def test_the_reasons_of_nothing() -> None:
 
 def test_the_p_value_of_a_table_is_that_of_the_reason() -> None:
     worse = compare_outcomes(outcomes("+" * 5), outcomes("-" * 5))
-    assert (worse.p_decisive, worse.p_value) == (0.03125, 0.0625)
+    assert (worse.deciding_p, worse.p_value) == (0.03125, 0.0625)
     better = compare_outcomes(outcomes("-" * 5), outcomes("+" * 5))
-    assert better.p_decisive == better.p_value == 0.0625
+    assert better.deciding_p == better.p_value == 0.0625
 
 
 @given(st.text("+-? ", max_size=40), st.text("+-? ", max_size=40))

@@ -580,7 +580,7 @@ def test_times_are_read_from_heads() -> None:
     evaluator = TimeOrderEvaluator(TimeOrder((glob_from("*"),)))
     assert not evaluator.accepts("x")
     assert evaluator.feed(Event(1, raw, decode_head(raw)))
-    assert evaluator.feed_batch(b"{}", 1)
+    assert evaluator.feed_batch(b"{}", [1])
 
 
 def test_many_events_of_one_type_are_counted_after_the_first_violation() -> None:

@@ -425,6 +425,14 @@ CHANGES: dict[str, Any] = {
     "another algorithm": lambda manifest, events: manifest["algorithms"].update(hash="md5"),
     "another tree": lambda manifest, events: manifest["x-affidavit"].update(merkle="x"),
     "another content hash": lambda manifest, events: events[1].update(assaycontenthash="x"),
+    "a content hash of another algorithm": lambda manifest, events: events[1].update(
+        assaycontenthash="sha512:0"
+    ),
+    "a run root of another algorithm": lambda manifest, events: manifest.update(run_root="md5:0"),
+    "a bundle id of another algorithm": lambda manifest, events: manifest.update(bundle_id="a:0"),
+    "a Merkle root of another algorithm": lambda manifest, events: manifest["x-affidavit"].update(
+        merkle_root="sha512:0"
+    ),
     "another content": lambda manifest, events: events[1]["data"].update(model="m-2"),
     "another number": lambda manifest, events: events[1].update(assayseq=7),
     "an event of another run": lambda manifest, events: events[2].update(assayrunid="other"),

@@ -97,6 +97,18 @@ MANIFEST_CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         "bundle.merkle_root",
     ),
     "another tree size": (lambda m: m["x-affidavit"].update(tree_size=4), "bundle.merkle_root"),
+    "a run root of another algorithm": (
+        lambda m: m.update(run_root="sha512:" + "0" * 128),
+        "bundle.version",
+    ),
+    "a bundle id of another algorithm": (
+        lambda m: m.update(bundle_id="blake3:" + "0" * 64),
+        "bundle.version",
+    ),
+    "a Merkle root of another algorithm": (
+        lambda m: m["x-affidavit"].update(merkle_root="sha3-256:" + "0" * 64),
+        "bundle.version",
+    ),
     "another kind of tree": (lambda m: m["x-affidavit"].update(merkle="x"), "bundle.version"),
     "a block of ours that is cut": (
         lambda m: m["x-affidavit"].pop("tree_size"),
@@ -126,6 +138,14 @@ EVENT_CHANGES: dict[str, tuple[Callable[..., object], str]] = {
     "another type": (lambda _, e: e[1].update(type="x"), "bundle.event_hash"),
     "another subject": (lambda _, e: e[1].update(subject="x"), "bundle.event_hash"),
     "no subject": (lambda _, e: e[1].pop("subject"), "bundle.event_hash"),
+    "a content hash of another algorithm": (
+        lambda _, e: e[1].update(assaycontenthash="sha512:" + "0" * 128),
+        "bundle.version",
+    ),
+    "a content hash without an algorithm": (
+        lambda _, e: e[1].update(assaycontenthash="0" * 64),
+        "bundle.event_hash",
+    ),
     "no content hash": (lambda _, e: e[1].pop("assaycontenthash"), "bundle.event"),
     "another spec version": (second(specversion="2.0"), "bundle.version"),
     "a number left out": (second(assayseq=2), "bundle.sequence"),

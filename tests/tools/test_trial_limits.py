@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -28,20 +29,72 @@ def test_memory_is_limited_without_control_groups(program: str, tmp_path: Path) 
         "argv": [sys.executable, "-c", program],
         "environment": {**os.environ, "HERE": f"{tmp_path}/"},
         **{name: str(tmp_path / name) for name in ("folder", "stdout", "stderr")},
-        **{"timeout_seconds": 60, "max_bytes": 10**9, "max_file_bytes": 10**9},
+        **{"timeout_seconds": 60, "max_bytes": 10**9},
         **{"max_memory_bytes": 160 * MEGABYTE, "max_processes": 50},
     }
-    command = [sys.executable, "-c", NO_GROUPS]
+    assert ask([sys.executable, "-c", NO_GROUPS], asked)["ended"] == "memory"
+    assert left_behind(tmp_path) == []
+
+
+def ask(command: list[str], asked: dict[str, Any]) -> dict[str, Any]:
+    """Have a worker of its own run one trial."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
         assert worker.stdin is not None
         assert worker.stdout is not None
         worker.stdin.write(json.dumps(asked).encode() + b"\n")
         worker.stdin.flush()
         worker.stdout.readline()
-        reply = json.loads(worker.stdout.readline())
+        reply: dict[str, Any] = json.loads(worker.stdout.readline())
         worker.stdin.close()
-    assert reply["ended"] == "memory"
-    assert left_behind(tmp_path) == []
+    return reply
+
+
+NOT_COUNTED = """
+from affidavit.tools import trial_worker
+trial_worker._written = lambda process: None
+trial_worker.main()
+"""
+
+
+def writing(folder: Path, program: str, most: int) -> dict[str, Any]:
+    return {
+        "argv": [sys.executable, "-c", program],
+        "environment": {**os.environ},
+        **{name: str(folder / name) for name in ("folder", "stdout", "stderr")},
+        **{"timeout_seconds": 60, "max_bytes": most},
+        **{"max_memory_bytes": 1 << 30, "max_processes": 50},
+    }
+
+
+@LINUX
+def test_a_file_is_limited_where_writes_are_not_counted(tmp_path: Path) -> None:
+    program = (
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
+        f"open({str(tmp_path / 'x')!r}, 'wb').write(bytes({2 * MEGABYTE}))"
+    )
+    reply = ask([sys.executable, "-c", NOT_COUNTED], writing(tmp_path, program, MEGABYTE))
+    assert (reply["code"], (tmp_path / "x").stat().st_size) == (-signal.SIGXFSZ, MEGABYTE)
+
+
+MOUNTED = 'mount -t tmpfs -o size=8m none "$0" && exec "$@"'
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("megabytes", "ended"), [(1, None), (99, "disk")], ids=["with room left", "when it is full"]
+)
+def test_a_run_on_a_disk(megabytes: int, ended: str | None, tmp_path: Path) -> None:
+    """No limit is reached, but what a target does on a full disk says nothing about it."""
+    own = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNTED, str(tmp_path)]
+    if subprocess.run([*own, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    program = (
+        f"f = open({str(tmp_path / 'x')!r}, 'wb', 0)\n"
+        f"for _ in range({megabytes}): f.write(bytes({MEGABYTE}))"
+    )
+    asked = {**writing(tmp_path, program, 1 << 30), "folder": str(tmp_path)}
+    worker = [sys.executable, "-m", "affidavit.tools.trial_worker"]
+    assert ask([*own, *worker], asked)["ended"] == ended
 
 
 FILES = ("memory.max", "pids.max", "cgroup.procs", "memory.events", "pids.events")

@@ -35,7 +35,7 @@ TOGETHER = (
 )
 FORKS = "import os, time\nwhile os.fork(): pass\ntime.sleep(60)"
 SHORT = TrialLimits(seconds=1.0)
-SMALL = TrialLimits(file_bytes=MEGABYTE, output_bytes=2 * MEGABYTE)
+SMALL = TrialLimits(output_bytes=2 * MEGABYTE)
 NORMAL = TrialLimits()
 LITTLE = TrialLimits(memory_bytes=160 * MEGABYTE)
 FEW = TrialLimits(processes=20)
@@ -108,6 +108,29 @@ MISBEHAVIOUR = {
     ),
     "writes a gigabyte to one file": (
         "head -c 1000000000 /dev/zero > $AFFIDAVIT_OUTPUT/x; exit 1",
+        SMALL,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than its limit",
+    ),
+    "writes a gigabyte elsewhere": (
+        "dd if=/dev/zero of=$AFFIDAVIT_OUTPUT/../../big bs=1M count=1024; exit 0",
+        SMALL,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than its limit",
+    ),
+    "writes elsewhere, has a handler for what it is refused, and ends with 1": (
+        f"""{PYTHON} "
+import signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+try: open('$AFFIDAVIT_OUTPUT/../../big', 'wb').write(bytes(300 << 20))
+except OSError: pass
+sys.exit(1)" """,
+        SMALL,
+        InfraErrorKind.LIMIT_EXCEEDED,
+        "more than its limit",
+    ),
+    "has a process write elsewhere that it does not wait for": (
+        "setsid sh -c 'dd if=/dev/zero of=$AFFIDAVIT_OUTPUT/../../big bs=1M count=64' & sleep 1",
         SMALL,
         InfraErrorKind.LIMIT_EXCEEDED,
         "more than its limit",

@@ -124,9 +124,9 @@ class StoredPassages:
 class LedgerStore:
     """The store of a service. Several threads may use it at the same time."""
 
-    def __init__(self, config: StoreConfig) -> None:
+    def __init__(self, config: StoreConfig, *, only_reads: bool = False) -> None:
         self.config = config
-        self.database = Database(config.url)
+        self.database = Database(config.url, only_reads=only_reads)
         self.blobs = BlobFolder(config.data / "documents")
         self.workspace = lru_cache(maxsize=10_000)(self._workspace)
 

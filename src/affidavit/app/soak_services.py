@@ -103,8 +103,8 @@ class Services:
                 made = McpProxySettings(plan, name, argv, str(log))
                 settings.write_bytes(msgspec.json.encode(made))
                 started.logs.append(log)
-                command = [sys.executable, "-m", "affidavit.tools.mcp_fault_proxy", str(settings)]
-                started.environment[name] = shlex.join(command)
+                proxy_program = [sys.executable, "-P", "-m", "affidavit.tools.mcp_fault_proxy"]
+                started.environment[name] = shlex.join([*proxy_program, str(settings)])
             for name, path in self.files.items():
                 started.environment[name] = str(_copied(name, path, plan, place, started.counts))
             yield started

@@ -72,7 +72,7 @@ def upgrade_store(config: StoreConfig) -> StoreUpgrade:
 
 def check_store(config: StoreConfig) -> StoreCheck:
     """Compare tables, ledgers and files with what they have to be. Nothing is changed."""
-    with _opened(config) as store:
+    with _opened(config, only_reads=True) as store:
         require_current(store.database)
         problems = [f"the tables differ: {each}" for each in differences(store.database)]
         problems += _file_problems(store)
@@ -170,8 +170,8 @@ def forget_old(config: StoreConfig, keep_days: int, now: str) -> Forgotten:
 
 
 @contextmanager
-def _opened(config: StoreConfig) -> Iterator[LedgerStore]:
-    store = LedgerStore(config)
+def _opened(config: StoreConfig, *, only_reads: bool = False) -> Iterator[LedgerStore]:
+    store = LedgerStore(config, only_reads=only_reads)
     try:
         yield store
     finally:

@@ -7,6 +7,7 @@ The files are `traces.jsonl` and `logs.jsonl`, one OTLP message in each line, an
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
@@ -49,15 +50,24 @@ _COPIED_BYTES: Final = 1 << 20
 Events = Iterator[Mapping[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class ExportedSubject:
+    """What is exported: its run, its events, to be read once, and what was found on reading."""
+
+    run: ExportedRun
+    events: Events
+    findings: list[str] = field(default_factory=list)
+
+
 @contextmanager
 def exported_subject(
     path: Path, limits: BundleLimits = DEFAULT_LIMITS
-) -> Iterator[tuple[ExportedRun, Events]]:
-    """Open what is exported: its run, and its events, to be read once."""
+) -> Iterator[ExportedSubject]:
+    """Open what is exported."""
     with open_to_read(path) as stream:
         start = stream.peek(len(_LOG_START))[: len(_LOG_START)]
     if start[: len(_GZIP)] == _GZIP:
-        opened: AbstractContextManager[tuple[ExportedRun, Events]] = _bundle(path, limits)
+        opened: AbstractContextManager[ExportedSubject] = _bundle(path, limits)
     elif start == _LOG_START:
         opened = _log(path)
     else:
@@ -67,7 +77,7 @@ def exported_subject(
 
 
 @contextmanager
-def _bundle(path: Path, limits: BundleLimits) -> Iterator[tuple[ExportedRun, Events]]:
+def _bundle(path: Path, limits: BundleLimits) -> Iterator[ExportedSubject]:
     with open_bundle(path, limits) as reader:
         events = (event for _, event in reader.events())
         first = next(events, None)
@@ -80,7 +90,7 @@ def _bundle(path: Path, limits: BundleLimits) -> Iterator[tuple[ExportedRun, Eve
             producer_version=str(first["assayproducerversion"]),
             git=str(first["assaygit"]),
         )
-        yield run, _with_first(first, events)
+        yield ExportedSubject(run, _with_first(first, events))
 
 
 def _with_first(first: Mapping[str, Any], others: Events) -> Events:
@@ -89,13 +99,19 @@ def _with_first(first: Mapping[str, Any], others: Events) -> Events:
 
 
 @contextmanager
-def _log(path: Path) -> Iterator[tuple[ExportedRun, Events]]:
+def _log(path: Path) -> Iterator[ExportedSubject]:
     with open_log(path) as log:
-        drafts = (
-            {"type": one.type, "time": one.time, "data": one.data, "subject": one.subject}
-            for one in log.drafts
-        )
-        yield exported_run(log.run), drafts
+        findings: list[str] = []
+
+        def events() -> Events:
+            for one in log.drafts:
+                yield {"type": one.type, "time": one.time, "data": one.data, "subject": one.subject}
+            if log.torn_bytes:
+                findings.append(
+                    f"the last line of the log is torn: its {log.torn_bytes} bytes are left out"
+                )
+
+        yield ExportedSubject(exported_run(log.run), events(), findings)
 
 
 def exported_run(run: RunIdentity) -> ExportedRun:
@@ -110,7 +126,7 @@ def exported_run(run: RunIdentity) -> ExportedRun:
 
 
 @contextmanager
-def _document(path: Path) -> Iterator[tuple[ExportedRun, Events]]:
+def _document(path: Path) -> Iterator[ExportedSubject]:
     raw = read_bounded(path, _MAX_DOCUMENT)
     try:
         value = decode(raw, JsonLimits(max_bytes=_MAX_DOCUMENT))
@@ -123,7 +139,7 @@ def _document(path: Path) -> Iterator[tuple[ExportedRun, Events]]:
         producer="affidavit",
         producer_version=affidavit.__version__,
     )
-    yield run, iter(found)
+    yield ExportedSubject(run, iter(found))
 
 
 _EPOCH: Final = "1970-01-01T00:00:00Z"
@@ -166,20 +182,33 @@ def export_to_folder(
 
     Nothing is written unless the whole subject is read: a bundle is verified on the way.
     """
-    with exported_subject(path, limits) as (run, events):
-        exporter = RunExporter(run, include_content=include_content)
-        wire = OtlpJson(run.resource, affidavit.__version__, conventions().schema_url)
+    with exported_subject(path, limits) as subject:
+        exporter = RunExporter(subject.run, include_content=include_content)
+        wire = OtlpJson(subject.run.resource, affidavit.__version__, conventions().schema_url)
         with TemporaryFile() as traces, TemporaryFile() as logs:
-            for spans, records in portions(exporter.export(events)):
+            for spans, records in portions(exporter.export(subject.events)):
                 if spans:
                     traces.write(wire.traces(spans) + b"\n")
                 if records:
                     logs.write(wire.logs(records) + b"\n")
-            report = exporter.loss.report()
+            report = _report(exporter, subject, path)
             make_folder(folder)
             write_atomically(folder / TRACES, _pieces(traces))
             write_atomically(folder / LOGS, _pieces(logs))
     write_atomically(folder / LOSS, jcs(msgspec.to_builtins(report)) + b"\n")
+    return report
+
+
+def _report(exporter: RunExporter, subject: ExportedSubject, path: Path) -> MappingLossReport:
+    """Return what was lost, at the end of the subject; raise if nothing was exported."""
+    for finding in subject.findings:
+        exporter.loss.add_finding(finding)
+    report = exporter.loss.report()
+    if not report.spans and not report.events:
+        unknown = excerpt(", ".join(report.unknown_events))
+        said = subject.findings[0] if subject.findings else "it has no events"
+        problem = f"the conventions have no place for {unknown}" if unknown else said
+        raise AffidavitError(faults.EXPORT_EMPTY, Where(file=str(path)), problem=problem)
     return report
 
 
@@ -234,21 +263,21 @@ def export_to_endpoint(
     The subject is read twice: first to the end, so that nothing of a bundle that does not verify is
     sent.
     """
-    with exported_subject(path, limits) as (_, events):
-        for _each in events:
+    with exported_subject(path, limits) as subject:
+        for _ in subject.events:
             pass
-    with exported_subject(path, limits) as (run, events):
-        exporter = RunExporter(run, include_content=include_content)
+    with exported_subject(path, limits) as subject:
+        exporter = RunExporter(subject.run, include_content=include_content)
         settings = SenderSettings(
-            run.resource, affidavit.__version__, conventions().schema_url, headers, sleep
+            subject.run.resource, affidavit.__version__, conventions().schema_url, headers, sleep
         )
         sender: OtlpSender = sender_to(url, protocol, settings)
         try:
-            for spans, records in portions(exporter.export(events)):
+            for spans, records in portions(exporter.export(subject.events)):
                 if spans:
                     sender.send_spans(spans)
                 if records:
                     sender.send_events(records)
         finally:
             sender.close()
-    return exporter.loss.report()
+        return _report(exporter, subject, path)

@@ -106,7 +106,7 @@ target_options = _with_options(
             default=256,
             show_default=True,
             type=click.IntRange(1, 10**6),
-            help="Megabytes that one run may write; one file at most half of it.",
+            help="Megabytes that one run may write, wherever it writes.",
         ),
         click.option(
             "--max-processes",
@@ -392,7 +392,6 @@ def _soak_options(given: dict[str, Any]) -> "SoakOptions":
         trial_limits=TrialLimits(
             seconds=given["trial_timeout"],
             memory_bytes=given["max_memory"] << 20,
-            file_bytes=given["max_output"] << 19,
             output_bytes=given["max_output"] << 20,
             processes=given["max_processes"],
         ),

@@ -40,7 +40,7 @@ def _headers(texts: tuple[str, ...]) -> dict[str, str]:
     ),
     exits={
         Exit.YES: "exported; the report says what the conventions have no place for",
-        Exit.UNKNOWN: "the endpoint did not take the spans",
+        Exit.UNKNOWN: "there is nothing to export, or the endpoint did not take it",
         Exit.TAMPERED: "the bundle contradicts itself; nothing is exported",
     },
 )

@@ -45,9 +45,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_now: Count = 0
 
     @property
-    def p_decisive(self) -> float | None:
-        """The p-value that `why` states: one-sided where more items became wrong than right."""
-        return self.p_worse if self.broken.total > self.mended.total else self.p_value
+    def deciding_p(self) -> float | None:
+        """The p-value of the test that decides: one-sided if more became wrong than right."""
+        is_worse = self.p_worse is not None and self.broken.total > self.mended.total
+        return self.p_worse if is_worse else self.p_value
 
     @property
     def listings(self) -> tuple[tuple[str, Listing], ...]:

@@ -6,7 +6,7 @@ Assay's, so that readers of either tool recognise a finding.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol, Self
 
@@ -61,7 +61,7 @@ class EventConsumer(Protocol):
         """Read an event; return whether no more are needed."""
         ...
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Read many events of one type, one payload a line; False if each has to be fed alone."""
         ...
 
@@ -120,7 +120,7 @@ class ScopedEvaluator:
         """Return whether events of a type matter to the rule."""
         return self.scope is None or event_type in self.scope
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Reject batches: order or content matters."""
         return False
 
@@ -395,11 +395,11 @@ class _ConditionalEvaluator(ScopedEvaluator):
     def accepts(self, event_type: str) -> bool:
         return super().accepts(event_type) and all(each == event_type for each in self._types)
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Accept events that all have the required field."""
         if self._probe is None or not self._probe.has_all(payloads):
             return False
-        self._matched += count
+        self._matched += len(lines)
         self.is_exercised = True
         return True
 

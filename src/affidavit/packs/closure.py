@@ -6,7 +6,8 @@ signal cannot be replayed, so it counts as missing until it is revealed.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from affidavit.base.statistics import rounded
@@ -75,7 +76,7 @@ class _TypeCollector:
         self._collector = collector
         self._are_harmless = are_harmless
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Accept events of which none is a dependency."""
         return self._are_harmless(payloads)
 
@@ -151,7 +152,17 @@ def completeness_of(names: Iterable[str], signals: Mapping[str, SignalDetail]) -
 
 def score_gain(signal: str) -> float:
     """Return how much capturing a signal adds to the score."""
-    return rounded(REGISTRY[signal].weight / TOTAL_WEIGHT)
+    return _score(REGISTRY[signal].weight)
+
+
+@cache
+def _score(weight: int) -> float:
+    return rounded(weight / TOTAL_WEIGHT)
+
+
+_SCORING: Final = Scoring(
+    METHOD, {name: REGISTRY[name].weight for name in sorted(each.name for each in REPLAY_CRITICAL)}
+)
 
 
 def closure_of(
@@ -174,10 +185,10 @@ def closure_of(
     declared_weight = sum(REGISTRY[name].weight for name in captured if name in declared)
     at_most = 2 - (declared_weight > 0) - (2 * declared_weight > weight)
     return Closure(
-        score=rounded(weight / TOTAL_WEIGHT),
+        score=_score(weight),
         confidence=tuple(ClosureConfidence)[min(all_finished + nothing_unknown, at_most)],
         captured=tuple(captured),
         missing=tuple(name for name in sorted(states) if name not in captured),
         uncontrolled_dependencies=dependencies,
-        scoring=Scoring(METHOD, {name: REGISTRY[name].weight for name in sorted(states)}),
+        scoring=_SCORING,
     )

@@ -16,6 +16,7 @@ from affidavit.packs.checks import (
     FixedEvaluator,
     PairsEvaluator,
     RuleEvaluator,
+    SearchHints,
     evaluator_for,
     fixed_violation,
 )
@@ -134,34 +135,51 @@ class _TypePlan:
         consumers: list[EventConsumer],
         in_order: list[EventConsumer],
         searchers: list[RuleEvaluator],
+        hints: SearchHints,
     ) -> None:
         self.consumers = consumers
         self.in_order = in_order
         self.searchers = searchers
-        self._set_hints()
+        self._hints = hints
 
     def remove(self, done: EventConsumer) -> None:
         """Leave out an evaluator that has seen enough."""
         self.consumers = [each for each in self.consumers if each is not done]
         if any(each is done for each in self.searchers):
             self.searchers = [each for each in self.searchers if each is not done]
-            self._set_hints()
-
-    def _set_hints(self) -> None:
-        searchers = self.searchers
-        hints = [each.search_hints for each in searchers if each.search_hints is not None]
-        self._wanted_keys = frozenset[str]().union(*(each.keys for each in hints))
-        self._in_payloads = frozenset[bytes]().union(*(each.in_payloads for each in hints))
-        self._in_lines = frozenset[bytes]().union(*(each.in_lines for each in hints))
+            self._hints = _hints_of(self.searchers)
 
     def may_find(self, payloads: bytes, text: bytes) -> bool:
         """Return whether a searcher may find something in payloads, one a line, of these lines."""
+        hints = self._hints
         return bool(self.searchers) and not (
-            field_probe(frozenset(), self._wanted_keys).has_none(payloads)
-            and all(payloads.find(hint) < 0 for hint in self._in_payloads)
-            and all(text.find(hint) < 0 for hint in self._in_lines)
-            and (not (self._in_payloads or self._in_lines) or text.find(b"\\") < 0)
+            field_probe(frozenset(), hints.keys).has_none(payloads)
+            and all(payloads.find(hint) < 0 for hint in hints.in_payloads)
+            and all(text.find(hint) < 0 for hint in hints.in_lines)
+            and (not (hints.in_payloads or hints.in_lines) or text.find(b"\\") < 0)
         )
+
+
+def _hints_of(searchers: Sequence[RuleEvaluator]) -> SearchHints:
+    """Return what all of them search for."""
+    hints = [each.search_hints for each in searchers if each.search_hints is not None]
+    return SearchHints(
+        frozenset[str]().union(*(each.keys for each in hints)),
+        frozenset[bytes]().union(*(each.in_payloads for each in hints)),
+        frozenset[bytes]().union(*(each.in_lines for each in hints)),
+    )
+
+
+class _TypeReaders(Struct, frozen=True):
+    """The numbers of the rules that read events of one type, and what the searchers look for.
+
+    The number after the last rule is that of the bounds of the run.
+    """
+
+    consumers: tuple[int, ...]
+    in_order: tuple[int, ...]
+    searchers: tuple[int, ...]
+    hints: SearchHints
 
 
 class PreparedRule(Struct, frozen=True):
@@ -223,22 +241,22 @@ class PreparedPacks:
         self.clocks = tuple(
             at for at, each in enumerate(self._unused) if isinstance(each, TimeOrderEvaluator)
         )
-        self._accepting: dict[str, tuple[tuple[int, bool], ...]] = {}
+        self._readers: dict[str, _TypeReaders] = {}
 
-    def accepting(self, event_type: str) -> tuple[tuple[int, bool], ...]:
-        """Return the numbers of the rules that read events of a type, and whether in batches.
-
-        The number after the last rule is that of the bounds of the run.
-        """
-        known = self._accepting.get(event_type)
+    def readers(self, event_type: str) -> _TypeReaders:
+        """Return the rules that read events of a type."""
+        known = self._readers.get(event_type)
         if known is None:
-            known = tuple(
-                (at, each.can_batch(event_type))
-                for at, each in enumerate(self._unused)
-                if each.accepts(event_type)
+            rules = [(at, each) for at, each in enumerate(self._unused) if each.accepts(event_type)]
+            searchers = [(at, each) for at, each in rules if each.search_hints is not None]
+            known = _TypeReaders(
+                tuple(at for at, each in rules if each.search_hints is None),
+                tuple(at for at, each in rules if not each.can_batch(event_type)),
+                tuple(at for at, _ in searchers),
+                _hints_of([each for _, each in searchers]),
             )
-            if len(self._accepting) < MAX_PLANS:
-                self._accepting[event_type] = known
+            if len(self._readers) < MAX_PLANS:
+                self._readers[event_type] = known
         return known
 
 
@@ -280,7 +298,7 @@ class LintPass:
             cast("TimeOrderEvaluator", clock).feed_heads(first, heads)
         # Joined by quotes, so that no word continues from one payload into the next.
         payloads = b'"'.join([head.data for head in heads])
-        remaining = self._feed_batches(heads, text)
+        remaining = self._feed_batches(first, heads, text)
         is_suspect = may_hold_sensitive_text(b'"'.join([payloads, *encoded_subjects(heads)]))
         may_refuse = any(payloads.find(mark) >= 0 for mark in REFUSAL_MARKS)
         if remaining or is_suspect or may_refuse:
@@ -293,27 +311,28 @@ class LintPass:
                 self._refusals.feed(event)
 
     def _feed_batches(
-        self, heads: Sequence[EventHead], text: bytes
+        self, first: int, heads: Sequence[EventHead], text: bytes
     ) -> dict[str, list[EventConsumer]]:
         """Feed the events by type; return the consumers that need each event of a type alone."""
-        by_type: dict[str, list[Raw]] = {}
-        for head in heads:
-            by_type.setdefault(head.type, []).append(head.data)
+        by_type: dict[str, tuple[list[Raw], list[int]]] = {}
+        for line, head in enumerate(heads, first):
+            payloads, numbers = by_type.setdefault(head.type, ([], []))
+            payloads.append(head.data)
+            numbers.append(line)
         remaining = {}
         plans = {kind: self._plan_of(kind) for kind in by_type}
         # One that reads some of these events in their order reads all of them in their order.
         in_order = {each for plan in plans.values() for each in plan.in_order}
-        for kind, payloads in by_type.items():
+        for kind, (payloads, numbers) in by_type.items():
             plan = plans[kind]
             if plan.consumers or plan.searchers:
-                lines = b"\n".join(payloads)
-                count = len(payloads)
+                joined = b"\n".join(payloads)
                 alone = [
                     each
                     for each in plan.consumers
-                    if each in in_order or not each.feed_batch(lines, count)
+                    if each in in_order or not each.feed_batch(joined, numbers)
                 ]
-                alone += plan.searchers if plan.may_find(lines, text) else []
+                alone += plan.searchers if plan.may_find(joined, text) else []
                 if alone:
                     remaining[kind] = alone
         return remaining
@@ -341,6 +360,10 @@ class LintPass:
             self._evaluators[number] = evaluator
         return evaluator
 
+    def _waiting(self, numbers: Sequence[int]) -> list[RuleEvaluator]:
+        """Return the evaluators of rules that have not seen enough."""
+        return [each for at in numbers if (each := self._evaluator(at)) not in self._done]
+
     def _rule_results(self) -> Iterator[RuleResult]:
         prepared = self._prepared
         for at, (rule, idle) in enumerate(zip(prepared.rules, prepared.idle_results, strict=True)):
@@ -355,19 +378,13 @@ class LintPass:
             return plan
         if len(self._plans) >= MAX_PLANS:
             self._plans.clear()
-        accepting = [
-            (each, can_batch)
-            for at, can_batch in self._prepared.accepting(event_type)
-            if (each := self._evaluator(at)) not in self._done
-        ]
+        readers = self._prepared.readers(event_type)
         others = (each.consumer_for(event_type) for each in (self._signals, self._dependencies))
         plan = self._plans[event_type] = _TypePlan(
-            [
-                *(each for each, _ in accepting if each.search_hints is None),
-                *(each for each in others if each is not None),
-            ],
-            [each for each, can_batch in accepting if not can_batch],
-            [each for each, _ in accepting if each.search_hints is not None],
+            [*self._waiting(readers.consumers), *(each for each in others if each is not None)],
+            [*self._waiting(readers.in_order)],
+            self._waiting(readers.searchers),
+            readers.hints,
         )
         return plan
 

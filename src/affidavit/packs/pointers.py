@@ -4,7 +4,7 @@ Origin: Assay's engine. The leading slash may be left out, and "" and "/" mean t
 A null counts as present. Whether a value holds anything is another question: `has_content`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -36,15 +36,7 @@ class JsonPointer(Struct, frozen=True):
 
     def find(self, document: JsonValue) -> Any:
         """Return the value that the pointer leads to, or ABSENT."""
-        value: Any = document
-        for step in self.steps:
-            if type(value) is dict:
-                value = value.get(step, ABSENT)
-            elif type(value) is list:
-                value = _member(value, step)
-            else:
-                return ABSENT
-        return value
+        return value_at(document, self.steps)
 
     @property
     def required_bytes(self) -> bytes | None:
@@ -55,6 +47,19 @@ class JsonPointer(Struct, frozen=True):
         if not self.steps or self.steps[-1].isdigit():
             return None
         return f'"{self.steps[-1]}"'.encode("utf-8", "surrogatepass")
+
+
+def value_at(document: JsonValue, steps: Iterable[str]) -> Any:
+    """Return the value that steps lead to, or ABSENT."""
+    value: Any = document
+    for step in steps:
+        if type(value) is dict:
+            value = value.get(step, ABSENT)
+        elif type(value) is list:
+            value = _member(value, step)
+        else:
+            return ABSENT
+    return value
 
 
 def _member(values: list[Any], step: str) -> Any:

@@ -9,6 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
@@ -65,7 +66,7 @@ class _RelationEvaluator(ABC):
         return True
 
     @abstractmethod
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Judge many events of one type; False if each has to be fed alone."""
 
     def violate(self, place: EventLocation | None, number: int = 1) -> None:
@@ -119,7 +120,7 @@ class _EachEvaluator(_RelationEvaluator):
             self.violate(location_of(event))
         return False
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         rows = self._plan.projection.rows(payloads)
         if rows is None:
             return False
@@ -184,6 +185,10 @@ class PartnerPlan:
 
     def __init__(self, relation: EachWith) -> None:
         self.relation = relation
+        self.is_required = relation.direction.is_required
+        # Both ask for the type of every event, and a bundle has few types.
+        self.is_subject = lru_cache(maxsize=1000)(relation.subject.accepts)
+        self.is_partner = lru_cache(maxsize=1000)(relation.partner.accepts)
         self.this = tuple(pair.this for pair in relation.same)
         self.that = tuple(pair.that for pair in relation.same)
         differ = relation.differ
@@ -211,17 +216,16 @@ class _PartnerEvaluator(_RelationEvaluator):
         super().__init__()
         self._plan = plan
         self._relation = plan.relation
-        self._is_required = plan.relation.direction.is_required
+        self._is_required = plan.is_required
         self._subjects = 0
 
     def accepts(self, event_type: str) -> bool:
-        relation = self._relation
-        return relation.subject.accepts(event_type) or relation.partner.accepts(event_type)
+        return self._plan.is_subject(event_type) or self._plan.is_partner(event_type)
 
     def is_subject(self, kind: str, lookup: Lookup) -> bool:
         """Return whether an event has to have a partner, or must not have one; count it."""
-        subject = self._relation.subject
-        if not subject.accepts(kind) or not meets(subject.where, lookup, if_hidden=True):
+        where = self._relation.subject.where
+        if not self._plan.is_subject(kind) or not meets(where, lookup, if_hidden=True):
             return False
         self.is_exercised = True
         self._subjects += 1
@@ -230,7 +234,7 @@ class _PartnerEvaluator(_RelationEvaluator):
     def partner_key(self, kind: str, lookup: Lookup) -> JoinKey | None:
         """Return the key of a partner; None if an event is none."""
         relation = self._relation
-        if not relation.partner.accepts(kind) or not meets(
+        if not self._plan.is_partner(kind) or not meets(
             relation.partner.where, lookup, if_hidden=not self._is_required
         ):
             return None
@@ -282,7 +286,7 @@ class _EarlierEvaluator(_PartnerEvaluator):
         self._partners: dict[JoinKey, tuple[int, tuple[_Seen, ...]]] = {}
 
     def can_batch(self, event_type: str) -> bool:
-        return not self._relation.partner.accepts(event_type)
+        return not self._plan.is_partner(event_type)
 
     def feed(self, event: Event) -> bool:
         lookup, kind = lookup_in(event), event.head.type
@@ -318,7 +322,7 @@ class _EarlierEvaluator(_PartnerEvaluator):
         own = _actor(self._plan.this_actor, lookup)
         return any(self.fits(own, each, time) for _, kept in known for each in kept)
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Judge many subjects; `can_batch` made sure that no partner is among the events."""
         rows = None
         if self._relation.within_seconds is None:
@@ -352,9 +356,9 @@ class _LaterEvaluator(_PartnerEvaluator):
         self._open = 0
 
     def can_batch(self, event_type: str) -> bool:
-        return not self._relation.subject.accepts(event_type)
+        return not self._plan.is_subject(event_type)
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Pass over partners, if nothing waits for one."""
         return not self._waiting
 
@@ -441,7 +445,7 @@ class _CountEvaluator(_RelationEvaluator):
             and self._size(found) >= (relation.minimum or 0)
         )
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         rows = self._plan.projection.rows(payloads)
         if rows is None:
             return False
@@ -547,7 +551,7 @@ class TimeOrderEvaluator(_RelationEvaluator):
         """Need no event."""
         return True
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Need no event."""
         return True
 

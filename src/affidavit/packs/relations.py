@@ -17,7 +17,7 @@ from msgspec import Struct
 from affidavit.base.canonical import jcs
 from affidavit.packs.events import Event
 from affidavit.packs.globs import Glob
-from affidavit.packs.pointers import ABSENT, JsonPointer, commitment_in
+from affidavit.packs.pointers import ABSENT, JsonPointer, commitment_in, value_at
 
 
 class FieldOperator(StrEnum):
@@ -226,15 +226,14 @@ def lookup_in(event: Event) -> Lookup:
     """Return a function that finds fields of an event."""
 
     def find(pointer: JsonPointer) -> Any:
-        match pointer.steps:
-            case ("data", *rest):
-                return JsonPointer("", tuple(rest)).find(event.data)
-            case ("type",):
-                return event.head.type
-            case ("time",):
-                return event.head.time
-            case _:
-                return pointer.find(event.envelope)
+        steps = pointer.steps
+        if steps[:1] == ("data",):
+            return value_at(event.data, steps[1:])
+        if steps == ("type",):
+            return event.head.type
+        if steps == ("time",):
+            return event.head.time
+        return value_at(event.envelope, steps)
 
     return find
 

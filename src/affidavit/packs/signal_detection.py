@@ -1,11 +1,12 @@
 """Detects in one pass which signals a bundle captured, redacted or misses.
 
 What an event shows follows from which fields it has, unless one of them may have no content. So it
-is worked out for the first events with each set of fields, and only counted for the others.
+is worked out for the first event with a set of fields, in whatever bundle, and only counted for the
+others.
 """
 
-from collections.abc import Mapping
-from enum import StrEnum
+from bisect import insort
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
@@ -13,7 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 from affidavit.base.text import excerpt
 from affidavit.packs.checks import EventConsumer
 from affidavit.packs.event_types import RECORDER_PREFIX, RUN_FINISHED
-from affidavit.packs.events import Event, FieldMask, field_probe
+from affidavit.packs.events import Event, FieldMask, FieldProbe
 from affidavit.packs.pointers import (
     ABSENT,
     JsonPointer,
@@ -34,15 +35,35 @@ MAX_PATHS: Final = 3  # Locations that a report names for each signal.
 _REDACTED_MARK: Final = b'"$redacted"'
 
 
+_Place = tuple[int, str]
+"""The line of an event, and the pointer to a field of it."""
+
+
 class SignalCount(Struct):
-    """How often a signal was captured, redacted, and absent where it was expected."""
+    """How often a signal was captured, redacted, and absent where it was expected.
+
+    `shown_at` are the first places of the bundle. Events do not come in the order of their lines,
+    because those of one type are counted together.
+    """
 
     captured: int = 0
     redacted: int = 0
     gaps: int = 0
-    first_gap: str = ""
-    paths: list[str] = []
+    first_gap: _Place | None = None
+    shown_at: list[_Place] = []
     commitment: Commitment | UnsetType = UNSET
+
+    def add_gap(self, place: _Place, number: int = 1) -> None:
+        """Count events that should show the signal, of which the first is here."""
+        self.gaps += number
+        if self.first_gap is None or place < self.first_gap:
+            self.first_gap = place
+
+    def add_place(self, place: _Place) -> None:
+        """Keep a place where the signal is shown, if it is one of the first."""
+        if len(self.shown_at) < MAX_PATHS or place < self.shown_at[-1]:
+            insort(self.shown_at, place)
+            del self.shown_at[MAX_PATHS:]
 
 
 class CarriedSignal(Struct, frozen=True):
@@ -54,94 +75,104 @@ class CarriedSignal(Struct, frozen=True):
     may_be_empty: frozenset[str]
 
 
-class SignalRequirement(Struct, frozen=True):
-    """A signal that an event can show, and its count in this bundle."""
+class _Shown(Struct, frozen=True):
+    """What an event shows of a signal, and where: nothing if there is no pointer."""
 
-    count: SignalCount
-    signal: CarriedSignal
+    is_gap: bool = False
+    pointer: str | None = None
 
 
-class _SignalEffect(StrEnum):
-    CAPTURED = "captured"
-    REDACTED = "redacted"
-    GAP = "gap"
-    NOTHING = "nothing"
+class _Carried:
+    """What events of one type carry: signals with their pointers, and the paths of these.
+
+    It remembers what events with the same fields showed, for all bundles.
+    """
+
+    def __init__(self, signals: tuple[CarriedSignal, ...], paths: frozenset[str]) -> None:
+        self.signals = signals
+        self.probe = FieldProbe(paths)
+        self.shown: dict[FieldMask, tuple[_Shown, ...]] = {}
+        self.last: FieldMask | None = None
 
 
 class TypeSignalCounter:
     """Counts the signals in the events of one type."""
 
-    def __init__(self, needs: tuple[SignalRequirement, ...], paths: frozenset[str]) -> None:
-        self._needs = needs
-        self._probe = field_probe(paths)
-        self._seen: dict[FieldMask, int] = {}
-        self._effects: dict[FieldMask, tuple[_SignalEffect, ...]] = {}
-        self._last: FieldMask | None = None
+    def __init__(self, carried: _Carried, counts: Mapping[str, SignalCount]) -> None:
+        self._carried = carried
+        self._counts = tuple(counts[each.name] for each in carried.signals)
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Count events that all have the same fields as the event before them."""
-        mask = self._last
-        if mask is None or self._seen[mask] < MAX_PATHS or payloads.find(_REDACTED_MARK) >= 0:
+        mask = self._carried.last
+        if mask is None or payloads.find(_REDACTED_MARK) >= 0 or may_lack_content(payloads):
+            # Which of the fields has no content is seen in each event alone.
             return False
-        if may_lack_content(payloads):
-            # Which of the fields has none is seen in each event alone.
+        if not self._carried.probe.all_have(mask, payloads):
             return False
-        is_same = self._probe.all_have(mask, payloads)
-        self._seen[mask] += count * is_same
-        return is_same
+        self._add(mask, lines)
+        return True
 
     def feed(self, event: Event) -> bool:
         """Count what an event shows."""
-        raw = bytes(event.head.data)
+        raw, carried = bytes(event.head.data), self._carried
         has_redactions = raw.find(_REDACTED_MARK) >= 0
-        mask = None if has_redactions or may_lack_content(raw) else self._probe.mask(raw)
+        mask = None if has_redactions or may_lack_content(raw) else carried.probe.mask(raw)
         if mask is None:
-            self._inspect(event, has_redactions=has_redactions)
+            for count, signal in zip(self._counts, carried.signals, strict=True):
+                _count_signal(count, signal, event, has_redactions)
             return False
-        self._last = mask
-        seen = self._seen.get(mask, 0)
-        if seen < MAX_PATHS:
-            # The report names the location of the first ones.
-            self._effects[mask] = self._inspect(event, has_redactions=False)
-        self._seen[mask] = seen + 1
+        if mask not in carried.shown:
+            carried.shown[mask] = tuple(_shown(each, event.data)[0] for each in carried.signals)
+        carried.last = mask  # Only now: other threads may read it.
+        self._add(mask, (event.line,))
         return False
 
-    def _inspect(self, event: Event, *, has_redactions: bool) -> tuple[_SignalEffect, ...]:
-        return tuple(_count_signal(need, event, has_redactions) for need in self._needs)
+    def _add(self, mask: FieldMask, lines: Sequence[int]) -> None:
+        """Add events with these fields, none of which is redacted or without content."""
+        number = len(lines)
+        for count, shown in zip(self._counts, self._carried.shown[mask], strict=True):
+            if shown.is_gap:
+                count.add_gap((lines[0], shown.pointer or ""), number)
+            elif shown.pointer is not None:
+                count.captured += number
+                for line in lines[:MAX_PATHS]:
+                    count.add_place((line, shown.pointer))
 
-    def finish(self) -> None:
-        """Add the events that were only counted."""
-        for mask, seen in self._seen.items():
-            for need, effect in zip(self._needs, self._effects[mask], strict=True):
-                more = max(0, seen - MAX_PATHS)
-                need.count.captured += more * (effect is _SignalEffect.CAPTURED)
-                need.count.gaps += more * (effect is _SignalEffect.GAP)
 
-
-def _count_signal(need: SignalRequirement, event: Event, has_redactions: bool) -> _SignalEffect:
-    count, data = need.count, event.data
-    commitment, found_at = None, "/data"
-    for group in need.signal.groups:
-        pointer, value = _first_found(group, data, need.signal.may_be_empty)
+def _shown(signal: CarriedSignal, data: Any) -> tuple[_Shown, list[Any]]:
+    """Return what data show of a signal, and the values that show it."""
+    values, found_at = [], "/data"
+    for group in signal.groups:
+        pointer, value = _first_found(group, data, signal.may_be_empty)
         if pointer is None:
-            if not need.signal.expected:
-                return _SignalEffect.NOTHING
-            count.gaps += 1
-            count.first_gap = count.first_gap or evidence_path(event, f"/data{group[0].text}")
-            return _SignalEffect.GAP
+            lacking = f"/data{group[0].text}" if signal.expected else None
+            return _Shown(signal.expected, lacking), []
+        values.append(value)
         found_at = f"/data{pointer.text}"
-        if has_redactions:
-            commitment = commitment or _commitment_within(value)
-    if len(count.paths) < MAX_PATHS:
-        count.paths.append(evidence_path(event, found_at))
+    return _Shown(pointer=found_at), values
+
+
+def _count_signal(
+    count: SignalCount, signal: CarriedSignal, event: Event, has_redactions: bool
+) -> None:
+    shown, values = _shown(signal, event.data)
+    if shown.pointer is None:
+        return
+    place = event.line, shown.pointer
+    if shown.is_gap:
+        count.add_gap(place)
+        return
+    count.add_place(place)
+    found = map(_commitment_within, values) if has_redactions else ()
+    commitment = next((each for each in found if each is not None), None)
     if commitment is None:
         count.captured += 1
-        return _SignalEffect.CAPTURED
+        return
     count.redacted += 1
     if count.commitment is UNSET:
         size = commitment.get("size_bytes", UNSET)
         count.commitment = Commitment(commitment["alg"], commitment["digest"], size)
-    return _SignalEffect.REDACTED
 
 
 def _first_found(
@@ -171,16 +202,10 @@ def _commitment_within(value: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def evidence_path(event: Event, pointer: str) -> str:
+def evidence_path(place: _Place) -> str:
     """Return the location of a field as `events.ndjson:<line><pointer>`."""
-    return f"{EVENTS_FILE}:{event.line}{pointer}"
-
-
-class _Carried(Struct, frozen=True):
-    """What events of one type carry: signals with their pointers, and all paths of these."""
-
-    signals: tuple[CarriedSignal, ...]
-    paths: frozenset[str]
+    line, pointer = place
+    return f"{EVENTS_FILE}:{line}{pointer}"
 
 
 def _carried_by(event_type: str) -> _Carried:
@@ -241,13 +266,10 @@ class SignalDetector:
         counter = self._counters.get(event_type)
         carried = CARRIED.get(event_type)
         if counter is None and carried is not None:
-            needs = tuple(
-                SignalRequirement(self._counts[each.name], each) for each in carried.signals
-            )
-            counter = self._counters[event_type] = TypeSignalCounter(needs, carried.paths)
+            counter = self._counters[event_type] = TypeSignalCounter(carried, self._counts)
         return counter
 
-    def feed_batch(self, payloads: bytes, count: int) -> bool:
+    def feed_batch(self, payloads: bytes, lines: Sequence[int]) -> bool:
         """Reject batches: every end of a run is read."""
         return False
 
@@ -261,7 +283,7 @@ class SignalDetector:
             declared = {name: None for name in declared if isinstance(name, str)}
         for name, reason in declared.items() if isinstance(declared, dict) else ():
             said = reason.strip() if isinstance(reason, str) else ""
-            path = evidence_path(event, f"/data/{DECLARED_ABSENT}")
+            path = evidence_path((event.line, f"/data/{DECLARED_ABSENT}"))
             self._declared.setdefault(name, (said, path))
         return False
 
@@ -270,16 +292,17 @@ class SignalDetector:
 
         `declared` are the signals that count as captured because the run says that it had none.
         """
-        for counter in self._counters.values():
-            counter.finish()
         # A run that shows nothing of what it did cannot say that there was nothing.
         shows_work = any(
             count.captured or count.redacted
             for name, count in self._counts.items()
             if name != "run_inputs"
         )
+        others = _MISSING if self._by_recorder else _UNKNOWN
         found = {
             name: self._detail(name, count, shows_work=shows_work)
+            if count.captured or count.redacted or count.gaps or name in self._declared
+            else others[name]
             for name, count in self._counts.items()
         }
         self.declared = frozenset(
@@ -291,19 +314,17 @@ class SignalDetector:
 
     def _detail(self, name: str, count: SignalCount, *, shows_work: bool) -> SignalDetail:
         seen = count.captured + count.redacted + count.gaps
-        paths = tuple(count.paths)
-        if count.gaps:
+        if count.first_gap is not None:
             reason = f"{count.gaps} of {seen} events that should show it do not"
-            return SignalDetail(SignalState.MISSING, reason, (count.first_gap,))
+            return SignalDetail(SignalState.MISSING, reason, (evidence_path(count.first_gap),))
+        paths = tuple(map(evidence_path, count.shown_at))
         if count.redacted:
             reason = f"{count.redacted} of {seen} are redacted, each with a commitment"
             return SignalDetail(SignalState.REDACTED, reason, paths, count.commitment)
         if count.captured:
             events = "1 event" if seen == 1 else f"{seen} events"
             return SignalDetail(SignalState.CAPTURED, f"found in {events}", paths)
-        if name in self._declared:
-            return self._declared_detail(name, shows_work=shows_work)
-        return (_MISSING if self._by_recorder else _UNKNOWN)[name]
+        return self._declared_detail(name, shows_work=shows_work)
 
     def _declared_detail(self, name: str, *, shows_work: bool) -> SignalDetail:
         said, path = self._declared[name]

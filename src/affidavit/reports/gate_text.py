@@ -202,7 +202,7 @@ def _check_row(name: str, made: Comparison) -> tuple[Cell | str, ...]:
         str(made.compared),
         str(made.mended.total),
         str(made.broken.total),
-        _format_number(made.p_decisive),
+        _format_number(made.deciding_p),
         Cell(_without_underscores(made.change), _CHANGE_TONES[made.change]),
     )
 

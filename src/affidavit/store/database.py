@@ -38,6 +38,8 @@ BUSY_SECONDS: Final = 15.0
 CONNECT_SECONDS: Final = 5.0
 _WRITES: Final = "affidavit_writes"
 _POOL: Final = 8
+_WRITING: Final = ("foreign_keys = ON", "journal_mode = WAL", "synchronous = FULL")
+_READING: Final = ("query_only = ON",)
 
 
 class SystemScope:
@@ -115,8 +117,15 @@ class Scope:
 class Database:
     """A database by its URL. Several threads may use it at the same time."""
 
-    def __init__(self, url: str, new_id: Callable[[], str] = lambda: str(uuid4())) -> None:
+    def __init__(
+        self,
+        url: str,
+        new_id: Callable[[], str] = lambda: str(uuid4()),
+        *,
+        only_reads: bool = False,
+    ) -> None:
         self.url = database_url(url)
+        self._only_reads = only_reads
         self._new_id = new_id
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -145,9 +154,9 @@ class Database:
         """Return the result of work on every workspace."""
         return self._run(work, EVERY_WORKSPACE, writes=writes)
 
-    def as_owner(self, work: Callable[[Connection], Result]) -> Result:
+    def as_owner(self, work: Callable[[Connection], Result], *, writes: bool = True) -> Result:
         """Return the result of work that may change the schema."""
-        return self._run(lambda system: work(system.connection), None, writes=True)
+        return self._run(lambda system: work(system.connection), None, writes=writes)
 
     def close(self) -> None:
         """Close all connections."""
@@ -220,7 +229,7 @@ class Database:
         @event.listens_for(engine, "connect")
         def connected(connection: sqlite3.Connection, _: object) -> None:
             connection.isolation_level = None  # We begin transactions ourselves.
-            for pragma in ("foreign_keys = ON", "journal_mode = WAL", "synchronous = FULL"):
+            for pragma in _READING if self._only_reads else _WRITING:
                 connection.execute(f"PRAGMA {pragma}")
 
         @event.listens_for(engine, "begin")
@@ -272,6 +281,8 @@ def database_url(given: str) -> URL:
 def away(error: Exception) -> AffidavitError:
     """Return why the database cannot be used, in one line and without its address."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+        return AffidavitError(faults.STORE_FORMAT)
     said = str(cause).strip().splitlines()
     reason = said[0].rpartition(">: ")[2] if said else type(cause).__name__
     return AffidavitError(faults.STORE_AWAY, reason=reason)

@@ -41,7 +41,7 @@ def revision_of(database: Database) -> str | None:
     """Return the revision of a database; None if it has no tables."""
     if database.file is not None and not database.file.exists():
         return None
-    return database.as_owner(_revision)
+    return database.as_owner(_revision, writes=False)
 
 
 def require_current(database: Database) -> None:
@@ -59,7 +59,7 @@ def differences(database: Database) -> list[str]:
         context = MigrationContext.configure(connection, opts=settings)
         return [str(difference) for difference in compare_metadata(context, METADATA)]
 
-    return database.as_owner(work)
+    return database.as_owner(work, writes=False)
 
 
 def newest_revision() -> str:

@@ -33,6 +33,7 @@ _WORKER_SECONDS: Final = 15.0
 _ENDINGS: Final[Mapping[str, tuple[InfraErrorKind, str]]] = {
     "timeout": (InfraErrorKind.TIME_BUDGET_EXCEEDED, "it did not end within {seconds:g} s"),
     "size": (InfraErrorKind.LIMIT_EXCEEDED, "it wrote more than its limit of {size} bytes"),
+    "disk": (InfraErrorKind.IO_ERROR, "the disk of its folder is full"),
     "processes": (InfraErrorKind.LIMIT_EXCEEDED, "it had more than {processes} processes"),
     "memory": (InfraErrorKind.LIMIT_EXCEEDED, "it needed more than {memory} bytes of memory"),
     "cancelled": (InfraErrorKind.TIME_BUDGET_EXCEEDED, "it was stopped"),
@@ -45,7 +46,6 @@ class TrialLimits:
 
     seconds: float = 60.0
     memory_bytes: int = 4 << 30
-    file_bytes: int = 128 << 20
     output_bytes: int = 256 << 20
     processes: int = 256
 
@@ -174,7 +174,8 @@ class CommandTarget:
                 if worker.poll() is None:
                     return worker
             worker = subprocess.Popen(
-                [sys.executable, "-m", "affidavit.tools.trial_worker"],
+                # -P: a signal.py in the user's folder is not ours to import.
+                [sys.executable, "-P", "-m", "affidavit.tools.trial_worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -202,7 +203,6 @@ class CommandTarget:
             "stderr": str(request.folder / "stderr"),
             "timeout_seconds": limits.seconds,
             "max_bytes": limits.output_bytes,
-            "max_file_bytes": limits.file_bytes,
             "max_memory_bytes": limits.memory_bytes,
             "max_processes": limits.processes,
         }
@@ -332,7 +332,8 @@ def target_from(text: str) -> Target:
         problem = str(error).rstrip(".").lower()
         raise AffidavitError(faults.SOAK_TARGET, target=excerpt(text), problem=problem) from None
     if len(words) == 1 and is_function_name(words[0]) and shutil.which(words[0]) is None:
-        return CommandTarget((sys.executable, "-m", "affidavit.tools.trial_function", words[0]))
+        program = (sys.executable, "-P", "-m", "affidavit.tools.trial_function")
+        return CommandTarget((*program, words[0]))
     if not words or shutil.which(words[0]) is None:
         problem = f"there is no program {words[0]!r}" if words else "it is empty"
         raise AffidavitError(faults.SOAK_TARGET, target=excerpt(text), problem=problem)

@@ -18,7 +18,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ _MAX_ENTRIES: Final = 100_000
 _NOT_STARTED: Final = 127
 _DATA_FACTOR: Final = 8
 """Data that one process may have beyond the limit, before it is seen to need too much memory."""
+_FULL_BYTES: Final = 1 << 20
 _CGROUP_ROOT: Final = Path("/sys/fs/cgroup")
 
 
@@ -130,6 +131,8 @@ class RunningTrial:
         self._request = request
         self._group = group
         self._killed_before, self._refused_before = group.kills(), group.refused_forks()
+        # What has been collected counts as this process's own, so this is the sum up to now.
+        self._written_before = _written("self")
         self._started = time.monotonic()
         self.pid = self._start()
         self.code: int | None = None
@@ -143,7 +146,7 @@ class RunningTrial:
             os.setsid()
             _prctl(_SET_PDEATHSIG, signal.SIGKILL)
             self._group.join()
-            _limit(request, limits_memory=not self._group.limits_memory)
+            self._limit()
             streams = (
                 (os.devnull, os.O_RDONLY),
                 (request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_APPEND),
@@ -176,6 +179,8 @@ class RunningTrial:
             ended = "processes"
         elif ended is None and self._is_over_size():
             ended = "size"
+        elif ended is None and _is_full(self._request["folder"]):
+            ended = "disk"
         return {"code": self.code, "seconds": seconds, "ended": ended, "left": left}
 
     def _wait(self) -> str | None:
@@ -200,9 +205,9 @@ class RunningTrial:
                     return beyond
 
     def _beyond_limits(self) -> str | None:
-        if self._is_over_size():
-            return "size"
         running = _descendants()
+        if self._is_over_size(running):
+            return "size"
         if len(running) > self._request["max_processes"]:
             return "processes"
         return "memory" if _is_over_memory(running, self._request["max_memory_bytes"]) else None
@@ -235,24 +240,54 @@ class RunningTrial:
             time.sleep(0.01)
         return len(left)
 
-    def _is_over_size(self) -> bool:
-        return _is_larger(
-            self._request["folder"], self._request["max_bytes"], self._request["max_file_bytes"]
-        )
+    def _is_over_size(self, running: Sequence[int] = ()) -> bool:
+        most, before = self._request["max_bytes"], self._written_before
+        if before is not None:
+            written = sum(_written(str(pid)) or 0 for pid in ("self", *running))
+            if written - before > most:
+                return True
+        return _is_larger(self._request["folder"], most)
+
+    def _limit(self) -> None:
+        """Set resource limits for what cannot be measured.
+
+        A target that is refused memory or a write fails by itself, and that would be judged.
+        """
+        import resource
+
+        request, limits = self._request, {resource.RLIMIT_CORE: 0}
+        if self._written_before is None:
+            limits[resource.RLIMIT_FSIZE] = request["max_bytes"]
+        if not self._group.limits_memory:
+            # Not RLIMIT_AS: V8 and the JVM reserve far more addresses than memory.
+            limits[resource.RLIMIT_DATA] = request["max_memory_bytes"] * _DATA_FACTOR
+        for name, most in limits.items():
+            hard = resource.getrlimit(name)[1]
+            value = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(name, (value, value))
 
 
-def _limit(request: dict[str, Any], *, limits_memory: bool) -> None:
-    import resource
+def _written(process: str) -> int | None:
+    """Return how much a process and the ended children that it waited for wrote to disks.
 
-    limits = {resource.RLIMIT_FSIZE: request["max_file_bytes"], resource.RLIMIT_CORE: 0}
-    if limits_memory:
-        # Not RLIMIT_AS: V8 and the JVM reserve far more addresses than memory. And not the limit
-        # itself: a target that is refused memory fails by itself, and that would be judged.
-        limits[resource.RLIMIT_DATA] = request["max_memory_bytes"] * _DATA_FACTOR
-    for name, most in limits.items():
-        hard = resource.getrlimit(name)[1]
-        value = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(name, (value, value))
+    None where the system does not count it. Pipes, sockets and files in memory are not counted, and
+    a part of a file that is written again before it has reached the disk counts once.
+    """
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{process}/io").read_text().splitlines():
+            if line.startswith("write_bytes:"):
+                return int(line.split()[1])
+    return None
+
+
+def _is_full(folder: str) -> bool:
+    """Say whether the disk of a folder has no room left: what a target then did says nothing."""
+    with contextlib.suppress(OSError):
+        disk = os.statvfs(folder)
+        free = (disk.f_bavail if os.geteuid() else disk.f_bfree) * disk.f_frsize
+        # A system that does not count its blocks or files says that it has none.
+        return (disk.f_blocks > 0 and free < _FULL_BYTES) or (disk.f_files > 0 and not disk.f_ffree)
+    return False
 
 
 def _is_over_memory(processes: list[int], most: int) -> bool:
@@ -294,11 +329,8 @@ def _watched(pid: int) -> Iterator[int | None]:
         os.close(handle)
 
 
-def _is_larger(folder: str, most: int, most_of_file: int) -> bool:
-    """Say whether the files below a folder are larger than a limit, or far too many.
-
-    A file that has reached the limit for one file would have become larger.
-    """
+def _is_larger(folder: str, most: int) -> bool:
+    """Say whether the files below a folder have reached a limit, or are far too many."""
     total = entries = 0
     folders = [folder]
     while folders:
@@ -312,9 +344,7 @@ def _is_larger(folder: str, most: int, most_of_file: int) -> bool:
                     state = entry.stat(follow_symlinks=False)
                     # Blocks, so that a sparse file costs what it takes on the disk.
                     total += state.st_blocks * 512
-                    if state.st_size >= most_of_file:
-                        return True
-        if total > most or entries > _MAX_ENTRIES:
+        if total >= most or entries > _MAX_ENTRIES:
             return True
     return False
 

@@ -146,3 +146,9 @@ UPLOAD_TYPE = Fault(
     "an upload has to be application/octet-stream, and this is {found}",
     "send the bytes of the document with `Content-Type: application/octet-stream`",
 )
+STORE_FORMAT = Fault(
+    "AF873",
+    "store.format",
+    "the file of the store is not an SQLite database",
+    "see whether --url or --data names another file; if it was a store, restore it from a backup",
+)

@@ -53,3 +53,10 @@ OTLP_DIALECT = Fault(
     "no span has an attribute {marker!r}, so this is not {dialect}",
     "leave --from out of it, or give the convention that the spans follow: {found}",
 )
+EXPORT_EMPTY = Fault(
+    "AF808",
+    "export.empty",
+    "there is nothing to export: {problem}",
+    "give a run that has recorded something; `affidavit evidence show` lists what a bundle has",
+    Exit.UNKNOWN,
+)

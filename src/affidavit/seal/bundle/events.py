@@ -5,6 +5,7 @@ Origin: Assay's Evidence Contract v1: CloudEvents 1.0 as flat JSON, with members
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -81,6 +82,19 @@ def content_hash(value: Mapping[str, JsonValue]) -> str:
     return digest_of(jcs(hashed))
 
 
+_OTHER_DIGEST: Final = re.compile(r"(?!sha256:)([A-Za-z0-9_-]+):")
+
+
+def require_known_digest(what: str, said: str) -> None:
+    """Raise if a digest that does not hold is one of another kind: then it proves nothing."""
+    other = _OTHER_DIGEST.match(said)
+    if other is not None:
+        what = f"the algorithm of {what}"
+        raise AffidavitError(
+            faults.BUNDLE_VERSION, what=what, found=excerpt(other[1], 40), known="sha256"
+        )
+
+
 def event_from_line(
     line: bytes, number: int, place: ExpectedPosition, limits: JsonLimits
 ) -> EventV1:
@@ -97,6 +111,7 @@ def event_from_line(
         event = _event_from_value(value)
         found = content_hash(value)
         if event.assaycontenthash != found:
+            require_known_digest("assaycontenthash", event.assaycontenthash)
             said = excerpt(event.assaycontenthash, 80)
             raise AffidavitError(faults.BUNDLE_EVENT_HASH, said=said, found=found)
         _require_position(event, place)

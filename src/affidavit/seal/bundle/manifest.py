@@ -355,14 +355,30 @@ class EventTotals:
 _EMPTY: Final[tuple[JsonValue, ...]] = ([], {})
 
 
-def uncovered_statements(
+def require_statements(
     manifest: Manifest, contents: ManifestContents, producers: Iterable[ProducerV1]
-) -> tuple[str, ...]:
-    """Return the members of a manifest that do not follow from its events.
+) -> None:
+    """Raise if a member of a manifest contradicts its events; `producers` are those they name.
 
-    Raises if a member contradicts the events. `producers` are those that the events name. The
-    results of packs are left to whoever has the packs.
+    The results of packs are left to whoever has the packs.
     """
+    known, ours = manifest.known, manifest.known.affidavit
+    if ours is None or not known.is_recomputable:
+        return
+    _require("files", known.files[EVENTS].path, EVENTS)
+    _require("finished", ours.finished, contents.finished)
+    _require("redacted_values", ours.redacted_values, contents.redacted_values)
+    if ours.origin is None:
+        for found in producers:
+            _require("producer", _producer_text(known.producer), _producer_text(found))
+        applied = [pack.digest for pack in known.packs_applied]
+        _require(PACK_RESULTS, [result.digest for result in ours.pack_results], applied)
+    elif not contents.redacted_values:
+        _require("origin", ours.origin, None)
+
+
+def uncovered_statements(manifest: Manifest) -> tuple[str, ...]:
+    """Return the members of a manifest that do not follow from its events."""
     known, ours = manifest.known, manifest.known.affidavit
     block: dict[str, object] = dict.fromkeys(("version", "merkle", "merkle_root", "tree_size"))
     proven: dict[str, object] = {
@@ -374,18 +390,8 @@ def uncovered_statements(
     }
     if ours is None or not known.is_recomputable:
         return tuple(_uncovered(manifest.value, proven))
-    _require("files", known.files[EVENTS].path, EVENTS)
-    _require("finished", ours.finished, contents.finished)
-    _require("redacted_values", ours.redacted_values, contents.redacted_values)
-    applied = [pack.digest for pack in known.packs_applied]
-    run = [result.digest for result in ours.pack_results]
     if ours.origin is None:
-        for found in producers:
-            _require("producer", _producer_text(known.producer), _producer_text(found))
-        _require(PACK_RESULTS, run, applied)
         proven["producer"] = dict.fromkeys(("name", "version", "git"))
-    elif not contents.redacted_values:
-        _require("origin", ours.origin, None)
     block |= dict.fromkeys(("finished", "redacted_values", PACK_RESULTS))
     proven[ASSAY_BLOCK] = dict.fromkeys(("packs_applied", "mappings"))
     return tuple(_uncovered(manifest.value, proven))

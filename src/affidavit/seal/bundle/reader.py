@@ -38,6 +38,7 @@ from affidavit.seal.bundle.events import (
     LineTemplate,
     VerifiedBatch,
     event_from_line,
+    require_known_digest,
     template_of,
     verify_batch,
 )
@@ -50,6 +51,7 @@ from affidavit.seal.bundle.manifest import (
     ProducerV1,
     line_digests,
     manifest_from_bytes,
+    require_statements,
     uncovered_statements,
 )
 from affidavit.seal.bundle.merkle import leaf_prefixed_lines
@@ -425,10 +427,14 @@ class BundleReader:
         self._inflater = Inflater(stream, limits)
         self._content = TarStream(self._inflater.pieces())
         self.manifest = self._read_manifest()
-        # Known when the last line was read: what the events come to, and what they do not prove.
+        # Known when the last line was read: what the events come to.
         self.contents: ManifestContents | None = None
-        self.not_covered: tuple[str, ...] = ()
         self._verifier = EventVerifier(self.manifest.known.run_id, limits)
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the events do not prove of the manifest; known when the last line was read."""
+        return () if self.contents is None else uncovered_statements(self.manifest)
 
     def events(self) -> Iterator[tuple[int, dict[str, JsonValue]]]:
         """Yield each event with the number of its line, counted from 1."""
@@ -507,8 +513,10 @@ class BundleReader:
         if found.count != known.event_count:
             raise AffidavitError(faults.BUNDLE_COUNT, said=known.event_count, found=found.count)
         if found.run_root != known.run_root:
+            require_known_digest("run_root", known.run_root)
             raise AffidavitError(faults.BUNDLE_RUN_ROOT, said=known.run_root, found=found.run_root)
         if found.run_root != known.bundle_id:
+            require_known_digest("bundle_id", known.bundle_id)
             raise AffidavitError(faults.BUNDLE_ID, said=known.bundle_id, found=found.run_root)
         self._on_step(BundleStepName.TOTALS, StepStatus.PASSED)
         self._check_merkle(found)
@@ -520,6 +528,7 @@ class BundleReader:
             self._on_step(BundleStepName.MERKLE, StepStatus.SKIPPED)
             return
         if (found.merkle_root, found.count) != (ours.merkle_root, ours.tree_size):
+            require_known_digest(f"{AFFIDAVIT_BLOCK}.merkle_root", ours.merkle_root)
             raise AffidavitError(
                 faults.BUNDLE_MERKLE_ROOT,
                 Where(MANIFEST, field=AFFIDAVIT_BLOCK),
@@ -542,7 +551,7 @@ class BundleReader:
         self._on_step(BundleStepName.END, StepStatus.PASSED)
 
     def _check_statements(self, found: ManifestContents) -> None:
-        self.not_covered = uncovered_statements(self.manifest, found, self._verifier.producers)
+        require_statements(self.manifest, found, self._verifier.producers)
         self.contents = found
         is_covered = self.manifest.known.is_recomputable
         status = StepStatus.PASSED if is_covered else StepStatus.SKIPPED
