@@ -236,3 +236,9 @@ AUDIT_KEY = Fault(
     "name the keys of the service with --keys, from GET /.well-known/signing-key-registry.json",
     Exit.UNKNOWN,
 )
+MCP_MISSING = Fault(
+    "AF556",
+    "mcp.missing",
+    "the package mcp is not installed",
+    "run `pip install 'affidavit[ledger,mcp]'`",
+)
