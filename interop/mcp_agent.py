@@ -45,16 +45,18 @@ async def use(session: ClientSession, name: str) -> None:
     check("each is described", all(tool.description for tool in listed.tools), True)
 
     answer = (LEAVE / "answer.md").read_text("utf-8")
-    ledger = content(await session.call_tool("check_answer", {"answer": answer, "judge": "rules"}))
+    ledger = content(
+        await session.call_tool("check_answer", {"answer": answer, "judge": "lexical"})
+    )
     check("check_answer", (ledger["decision"], len(ledger["claims"])), ("no_ship", 4))
     cited = content(
         await session.call_tool("resolve_citation", {"citation": ledger["claims"][0]["cite"][0]})
     )
     check("resolve_citation", cited["resolved"], True)
-    texts = {"answer": "Leave is 25 days.", "contexts": ["Leave is 25 days."], "judge": "rules"}
+    texts = {"answer": "Leave is 25 days.", "contexts": ["Leave is 25 days."], "judge": "lexical"}
     own = content(await session.call_tool("check_answer", texts))
     check("check_answer with texts", own["claims"][0]["verdict"], "supported")
-    claim = {"claim": "Leave is 30 days.", "evidence": ["Leave is 25 days."], "judge": "rules"}
+    claim = {"claim": "Leave is 30 days.", "evidence": ["Leave is 25 days."], "judge": "lexical"}
     score = content(await session.call_tool("judge_claim", claim))
     check("judge_claim", score["verdict"], "contradicted")
     checks = json.loads((ROOT / "samples" / "answers" / "checks.json").read_bytes())

@@ -22,7 +22,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> AgentTools:
 
 
 def test_an_answer_is_checked_against_the_named_documents(tools: AgentTools) -> None:
-    found = tools.check_answer(ANSWER, query="What may I take?", judge="rules")
+    found = tools.check_answer(ANSWER, query="What may I take?", judge="lexical")
     assert found["decision"] == "no_ship"
     assert found["claims"][0]["verdict"] == "supported"
     first = found["claims"][0]
@@ -34,19 +34,19 @@ def test_an_answer_is_checked_against_the_named_documents(tools: AgentTools) -> 
 
 def test_texts_of_the_agent_are_read_instead(tools: AgentTools) -> None:
     text = "Staff get 25 days of leave."
-    found = tools.check_answer(text, contexts=[text], judge="rules")
+    found = tools.check_answer(text, contexts=[text], judge="lexical")
     assert [claim["verdict"] for claim in found["claims"]] == ["supported"]
     # A text is never a path, so an agent cannot read a file of the machine.
-    hidden = tools.check_answer("root has a shell.", contexts=["/etc/passwd"], judge="rules")
+    hidden = tools.check_answer("root has a shell.", contexts=["/etc/passwd"], judge="lexical")
     assert [claim["verdict"] for claim in hidden["claims"]] == ["not_found"]
 
 
 def test_a_claim_is_judged(tools: AgentTools) -> None:
     evidence = ["Unused leave expires on 31 March."]
-    assert tools.judge_claim("Unused leave expires on 31 March.", evidence, "rules")["verdict"] == (
-        "supported"
-    )
-    wrong = tools.judge_claim("Unused leave expires on 30 June.", evidence, "rules")
+    assert tools.judge_claim("Unused leave expires on 31 March.", evidence, "lexical")[
+        "verdict"
+    ] == ("supported")
+    wrong = tools.judge_claim("Unused leave expires on 30 June.", evidence, "lexical")
     assert wrong["verdict"] == "contradicted"
 
 

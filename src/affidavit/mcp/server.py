@@ -27,17 +27,28 @@ _HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 def build_server(tools: AgentTools) -> "MCPServer":
     """Return the server over the tools of a project."""
     from mcp.server import MCPServer
-    from mcp.server.mcpserver.exceptions import ToolError
 
     server = MCPServer("affidavit", version=__version__, instructions=INSTRUCTIONS)
+    own = AgentToolHandlers(tools)
+    for tool in (
+        own.check_answer,
+        own.judge_claim,
+        own.resolve_citation,
+        own.answer_checks,
+        own.verify,
+    ):
+        server.add_tool(tool)
+    return server
 
-    def told(work: Callable[[], Result]) -> Result:
-        try:
-            return work()
-        except AffidavitError as error:
-            raise ToolError(str(error)) from None
+
+class AgentToolHandlers:
+    """The tools as agents see them: the signatures and docstrings are their descriptions."""
+
+    def __init__(self, tools: AgentTools) -> None:
+        self._tools = tools
 
     def check_answer(
+        self,
         answer: str,
         contexts: list[str] | None = None,
         query: str | None = None,
@@ -50,17 +61,22 @@ def build_server(tools: AgentTools) -> "MCPServer":
         `query` is the question. `decision` is ship, no_ship or unmeasured; each claim has a
         verdict: supported, weak, contradicted or not_found, with the deciding sentence.
         """
-        return told(lambda: tools.check_answer(answer, contexts or (), query, gates or (), judge))
+        return _told(
+            lambda: self._tools.check_answer(answer, contexts or (), query, gates or (), judge)
+        )
 
-    def judge_claim(claim: str, evidence: list[str], judge: str | None = None) -> dict[str, Any]:
+    def judge_claim(
+        self, claim: str, evidence: list[str], judge: str | None = None
+    ) -> dict[str, Any]:
         """Judge one claim against one or more texts: its verdict, confidence and evidence."""
-        return told(lambda: tools.judge_claim(claim, evidence, judge))
+        return _told(lambda: self._tools.judge_claim(claim, evidence, judge))
 
-    def resolve_citation(citation: str) -> dict[str, Any]:
+    def resolve_citation(self, citation: str) -> dict[str, Any]:
         """Return the passage that a citation such as [cite:00f66349] names, with its page."""
-        return told(lambda: tools.resolve_citation(citation))
+        return _told(lambda: self._tools.resolve_citation(citation))
 
     def answer_checks(
+        self,
         checks: list[dict[str, Any]] | None = None,
         question: str | None = None,
         deadline_ms: int | None = None,
@@ -70,15 +86,20 @@ def build_server(tools: AgentTools) -> "MCPServer":
         A check is {"id": ..., "tool": ..., "args": {...}, "expect": {"op": ..., "value": ...}};
         instead of checks a question can be asked that the project has a route for.
         """
-        return told(lambda: tools.answer_checks(checks or (), question, deadline_ms))
+        return _told(lambda: self._tools.answer_checks(checks or (), question, deadline_ms))
 
-    def verify(receipt: dict[str, Any]) -> dict[str, Any]:
+    def verify(self, receipt: dict[str, Any]) -> dict[str, Any]:
         """Verify a receipt, or linked ones, in numbered steps, with the keys of the project."""
-        return told(lambda: tools.verify(receipt))
+        return _told(lambda: self._tools.verify(receipt))
 
-    for tool in (check_answer, judge_claim, resolve_citation, answer_checks, verify):
-        server.add_tool(tool)
-    return server
+
+def _told(work: Callable[[], Result]) -> Result:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    try:
+        return work()
+    except AffidavitError as error:
+        raise ToolError(str(error)) from None
 
 
 def serve_stdio(tools: AgentTools) -> None:
