@@ -53,13 +53,17 @@ async def use(session: ClientSession, name: str) -> None:
         await session.call_tool("resolve_citation", {"citation": ledger["claims"][0]["cite"][0]})
     )
     check("resolve_citation", cited["resolved"], True)
-    texts = {"answer": "Leave is 25 days.", "contexts": ["Leave is 25 days."], "judge": "lexical"}
+    texts = {
+        "answer": "Leave is 25 days.",
+        "contexts": ["Leave is 25 days. The office grants it."],
+        "judge": "lexical",
+    }
     own = content(await session.call_tool("check_answer", texts))
     check("check_answer with texts", own["claims"][0]["verdict"], "supported")
     claim = {"claim": "Leave is 30 days.", "evidence": ["Leave is 25 days."], "judge": "lexical"}
     score = content(await session.call_tool("judge_claim", claim))
     check("judge_claim", score["verdict"], "contradicted")
-    checks = json.loads((ROOT / "samples" / "answers" / "checks.json").read_bytes())
+    checks = json.loads((ROOT / "samples" / "answers" / "checks.json").read_bytes())["checks"]
     receipt = content(await session.call_tool("answer_checks", {"checks": checks}))
     check("answer_checks", receipt["schema"], "answer/v1")
     verified = content(await session.call_tool("verify", {"receipt": receipt}))

@@ -34,7 +34,7 @@ def test_an_answer_is_checked_against_the_named_documents(tools: AgentTools) -> 
 
 def test_texts_of_the_agent_are_read_instead(tools: AgentTools) -> None:
     text = "Staff get 25 days of leave."
-    found = tools.check_answer(text, contexts=[text], judge="lexical")
+    found = tools.check_answer(text, contexts=[f"{text} The office grants it."], judge="lexical")
     assert [claim["verdict"] for claim in found["claims"]] == ["supported"]
     # A text is never a path, so an agent cannot read a file of the machine.
     hidden = tools.check_answer("root has a shell.", contexts=["/etc/passwd"], judge="lexical")
@@ -51,7 +51,7 @@ def test_a_claim_is_judged(tools: AgentTools) -> None:
 
 
 def test_a_receipt_is_made_and_verified(tools: AgentTools) -> None:
-    receipt = tools.answer_checks(CHECKS)
+    receipt = tools.answer_checks(CHECKS["checks"])
     assert receipt["receipt_id"].startswith("ans_")
     assert tools.verify(receipt)["valid"] is True
     changed = {**receipt, "confidence": 0.99}

@@ -80,8 +80,9 @@ BAD_REQUEST = Fault(
 SERVE_KEYS_NEEDED = Fault(
     "AF520",
     "serve.keys_needed",
-    "{host} is reachable from other machines, but there is no API key to require",
-    "create one with `affidavit apikeys new NAME`, or serve only this machine: --host 127.0.0.1",
+    "{host} is reachable from other machines, but nobody there could use the service",
+    "add somebody with `affidavit users add NAME --role admin` or `affidavit apikeys new NAME`, or"
+    " serve only this machine: --host 127.0.0.1",
 )
 SERVE_ADDRESS = Fault(
     "AF521",
