@@ -67,6 +67,8 @@ _LEDGER_FAULTS: Final = (
     store.REQUEST_INVALID,
     store.DECISION_INVALID,
     store.UPLOAD_NAME,
+    store.QUOTE_RANGE,
+    store.PAGE_FAILED,
 )
 
 STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
@@ -75,6 +77,8 @@ STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
     **dict.fromkeys(_VALIDATION_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
     **dict.fromkeys(_LEDGER_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
     store.ITEM_UNKNOWN: HTTPStatus.NOT_FOUND,
+    store.PAGE_UNKNOWN: HTTPStatus.NOT_FOUND,
+    store.DOCUMENT_NOT_READY: HTTPStatus.CONFLICT,
     store.ITEM_HELD: HTTPStatus.CONFLICT,
     store.DECISION_STALE: HTTPStatus.CONFLICT,
     store.SESSION_NOT_DONE: HTTPStatus.CONFLICT,
@@ -88,6 +92,21 @@ STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
     service.BODY_INCOMPLETE: HTTPStatus.BAD_REQUEST,
     service.KEY_NEEDED: HTTPStatus.UNAUTHORIZED,
     service.SCOPE_NEEDED: HTTPStatus.FORBIDDEN,
+    service.SIGN_IN_NEEDED: HTTPStatus.UNAUTHORIZED,
+    service.SIGN_IN_REFUSED: HTTPStatus.UNAUTHORIZED,
+    service.SIGN_IN_WAIT: HTTPStatus.TOO_MANY_REQUESTS,
+    service.CSRF_TOKEN: HTTPStatus.FORBIDDEN,
+    service.CROSS_SITE: HTTPStatus.FORBIDDEN,
+    service.ROLE_NEEDED: HTTPStatus.FORBIDDEN,
+    service.USER_UNKNOWN: HTTPStatus.NOT_FOUND,
+    service.USER_NAME: HTTPStatus.UNPROCESSABLE_ENTITY,
+    service.USER_PASSWORD: HTTPStatus.UNPROCESSABLE_ENTITY,
+    service.USER_CHANGE: HTTPStatus.CONFLICT,
+    service.OIDC_CONFIG: HTTPStatus.SERVICE_UNAVAILABLE,
+    service.OIDC_REFUSED: HTTPStatus.UNAUTHORIZED,
+    service.API_KEY_UNKNOWN: HTTPStatus.NOT_FOUND,
+    service.API_KEY_NAME: HTTPStatus.UNPROCESSABLE_ENTITY,
+    store.EXPIRY: HTTPStatus.UNPROCESSABLE_ENTITY,
     service.NO_SUCH_ADDRESS: HTTPStatus.NOT_FOUND,
     service.NO_SUCH_METHOD: HTTPStatus.METHOD_NOT_ALLOWED,
     service.BODY_LATE: HTTPStatus.REQUEST_TIMEOUT,
@@ -162,6 +181,7 @@ def _headers(error: AffidavitError) -> list[tuple[str, str]]:
         return [("allow", str(error.values["allowed"]))]
     if error.fault in (
         service.TOO_OFTEN,
+        service.SIGN_IN_WAIT,
         service.SHARE_USED,
         service.BUSY,
         store.EXPORT_WAITING,

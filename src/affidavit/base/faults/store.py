@@ -152,3 +152,21 @@ STORE_FORMAT = Fault(
     "the file of the store is not an SQLite database",
     "see whether --url or --data names another file; if it was a store, restore it from a backup",
 )
+PAGE_UNKNOWN = Fault(
+    "AF880",
+    "page.unknown",
+    "{filename} has no page {page!r} to show: {problem}",
+    "ask for /pages/1.png of a PDF, and for no page after its last",
+)
+PAGE_FAILED = Fault(
+    "AF881",
+    "page.failed",
+    "page {page} cannot be shown: {problem}",
+    "download the document, and open it in the program that created it",
+)
+QUOTE_RANGE = Fault(
+    "AF882",
+    "quote.range",
+    "there is no text from {start} to {end} in {filename}",
+    "give the offsets of a passage, as citations and ledgers have them, with start before end",
+)
