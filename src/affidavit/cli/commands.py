@@ -454,6 +454,7 @@ ROOT: Final = GroupEntry(
         _section(
             "Serve",
             (
+                ("ui", "ui:ui", "Review ledgers in the browser, on this machine."),
                 ("serve", "serve:serve", "Serve ledgers and signed answers over HTTP."),
                 _APIKEYS,
                 _DB,

@@ -103,6 +103,28 @@ def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
         )
 
 
+class ConfidenceBadge(NamedTuple):
+    """How a confidence is shown: section 6.2 of the seed. `name` is a class of the pages."""
+
+    least: float
+    name: str
+    words: str
+
+
+CONFIDENCE_BADGES: Final = (
+    ConfidenceBadge(0.85, "high", "High confidence"),
+    ConfidenceBadge(0.7, "good", "Good confidence"),
+    ConfidenceBadge(0.5, "moderate", "Moderate confidence"),
+    ConfidenceBadge(0.3, "low", "Low confidence"),
+    ConfidenceBadge(0.0, "very-low", "Very low confidence"),
+)
+
+
+def confidence_badge(score: float) -> ConfidenceBadge:
+    """Return the badge of a confidence."""
+    return next(badge for badge in CONFIDENCE_BADGES if score >= badge.least)
+
+
 def format_citation(reading: LocatedReading) -> str:
     """Return the place of a reading, with the anchor for an answer."""
     return f"{full_place(reading)} [cite:{reading.chunk_hash}]"

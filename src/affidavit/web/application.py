@@ -69,14 +69,22 @@ def build_application(
     """Return the service over some use cases; without a store it has no ledgers."""
     slots = CallerSlots(settings.max_running)
     limiter = anyio.CapacityLimiter(settings.max_running)
-    on_ledgers = None
+    on_ledgers, on_pages = None, None
     if ledgers is not None:
+        from affidavit.app.review_pages import ReviewPages
         from affidavit.web.ledger_handlers import LedgerHandlers
+        from affidavit.web.page_handlers import PageHandlers
 
         json_limits = settings.request_limits.json
         on_ledgers = LedgerHandlers(ledgers, json_limits, limiter, slots)
+        on_pages = PageHandlers(ReviewPages(ledgers), limiter, slots)
     counters = RequestCounters()
-    handlers = Handlers(use_cases, settings, limiter, slots, ledgers=on_ledgers, counters=counters)
+    handlers = Handlers(
+        *(use_cases, settings, limiter, slots),
+        ledgers=on_ledgers,
+        pages=on_pages,
+        counters=counters,
+    )
     routes = handlers.routes()
     openapi = cache(lambda: msgspec.json.encode(openapi_document(routes, settings.max_deadline_ms)))
     app = Litestar(
@@ -105,11 +113,15 @@ def build_application(
     )
 
 
-def _problem_response(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+def _problem_response(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     state = request_state(request)
     known = _catalogued_error(error, request)
     problem = problem_from(known, state.request_id)
     state.error, state.code = known, problem.code
+    if "text/html" in request.headers.get("accept", ""):
+        from affidavit.web.pages import problem_page
+
+        return problem_page(problem)
     return Response(
         problem.body,
         status_code=problem.status,

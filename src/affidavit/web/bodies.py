@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
-from litestar import Request, Response
+from litestar import MediaType, Request, Response
 from litestar.connection import ASGIConnection
 from litestar.dto import AbstractDTO
 from litestar.exceptions import InternalServerException
@@ -23,6 +23,17 @@ class EncodedJson(Response[Model]):
     def __init__(self, body: bytes, max_age_seconds: int = 0) -> None:
         headers = {"cache-control": f"public, max-age={max_age_seconds}"} if max_age_seconds else {}
         super().__init__(cast(Any, body), media_type=JSON, headers=headers)
+
+
+_NO_SCRIPT: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+class PageResponse(Response[str]):
+    """An HTML page, which loads nothing and runs nothing but what its policy allows."""
+
+    def __init__(self, page: str, policy: str = _NO_SCRIPT, status_code: int = 200) -> None:
+        headers = {"content-security-policy": f"{policy}; frame-ancestors 'none'"}
+        super().__init__(page, media_type=MediaType.HTML, headers=headers, status_code=status_code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeVar, cast
 import anyio
 import msgspec
 from anyio.to_thread import run_sync
-from litestar import MediaType, Request, Response
+from litestar import Request, Response
 from litestar.connection import ASGIConnection
 from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
@@ -32,7 +32,14 @@ from affidavit.seal.keys import RegistryV1
 from affidavit.seal.receipts import LinkedVerification, ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.access import Caller, CallerSlots
-from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, RawBodyDTO, request_state
+from affidavit.web.bodies import (
+    NO_BODY,
+    EncodedJson,
+    PageResponse,
+    RawBody,
+    RawBodyDTO,
+    request_state,
+)
 from affidavit.web.metrics import OPEN_METRICS, RequestCounters
 from affidavit.web.openapi import API_KEY_SCHEME, ServiceOperation
 from affidavit.web.problems import (
@@ -41,7 +48,7 @@ from affidavit.web.problems import (
     STATUSES,
     ProblemV1,
 )
-from affidavit.web.routes import LEDGER_ROUTES, ROUTES, ServiceRoute
+from affidavit.web.routes import LEDGER_ROUTES, PAGE_ROUTES, ROUTES, ServiceRoute
 from affidavit.web.schemas import (
     AnswerReceiptV1,
     Checks,
@@ -59,6 +66,7 @@ from affidavit.web.task_thread import ShortTaskThread
 
 if TYPE_CHECKING:
     from affidavit.web.ledger_handlers import LedgerHandlers
+    from affidavit.web.page_handlers import PageHandlers
 
 FaultCode = Annotated[
     str,
@@ -106,17 +114,6 @@ class ServiceUseCases(Protocol):
         ...
 
 
-_NO_SCRIPT: Final = "default-src 'none'; style-src 'unsafe-inline'"
-
-
-class PageResponse(Response[str]):
-    """An HTML page, which loads nothing and runs nothing but what its policy allows."""
-
-    def __init__(self, page: str, policy: str = _NO_SCRIPT) -> None:
-        headers = {"content-security-policy": f"{policy}; frame-ancestors 'none'"}
-        super().__init__(page, media_type=MediaType.HTML, headers=headers)
-
-
 @dataclass(frozen=True, slots=True)
 class Handlers:
     """The handlers of one service."""
@@ -126,15 +123,18 @@ class Handlers:
     limiter: anyio.CapacityLimiter
     slots: CallerSlots
     ledgers: "LedgerHandlers | None" = None
+    pages: "PageHandlers | None" = None
     counters: RequestCounters = field(default_factory=RequestCounters)
     short_tasks: ShortTaskThread = field(default_factory=ShortTaskThread)
 
     def routes(self) -> list[HTTPRouteHandler]:
         """Return the handlers as routes."""
         ledgers = () if self.ledgers is None else LEDGER_ROUTES
+        pages = () if self.pages is None else PAGE_ROUTES
         return [
             *(self._route(route, self) for route in ROUTES),
             *(self._route(route, self.ledgers) for route in ledgers),
+            *(self._route(route, self.pages) for route in pages),
         ]
 
     async def answer(
@@ -275,6 +275,7 @@ class Handlers:
             dto=RawBodyDTO if route.has_json_body else None,
             request_max_body_size=self._max_bytes(route),
             guards=guards,
+            include_in_schema=not route.is_page,
             operation_class=ServiceOperation,
             operation_id=route.handler,
             summary=(handler.__doc__ or "").strip(),

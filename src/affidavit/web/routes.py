@@ -34,6 +34,8 @@ class ServiceRoute(Struct, frozen=True, kw_only=True):
     media_type: str = JSON
     has_upload: bool = False
     """The body is a document, and not JSON."""
+    is_page: bool = False
+    """It is for browsers, and not part of the API."""
 
     @property
     def has_json_body(self) -> bool:
@@ -208,9 +210,38 @@ LEDGER_ROUTES: Final = (
 )
 
 
+def _page_route(
+    path: str,
+    handler: str,
+    scope: ApiKeyScope | None = ApiKeyScope.LEDGERS,
+    method: Literal["GET", "POST"] = "GET",
+    media_type: str = "text/html",
+) -> ServiceRoute:
+    return ServiceRoute(
+        method=method,
+        path=path,
+        handler=handler,
+        scope=scope,
+        media_type=media_type,
+        is_page=True,
+    )
+
+
+PAGE_ROUTES: Final = (
+    _page_route("/", "home"),
+    _page_route("/new", "new_check"),
+    _page_route("/sessions/{session_id}", "session"),
+    _page_route("/sessions/{session_id}/claims/{claim_key}", "claim"),
+    _page_route("/labels.jsonl", "labels", media_type="application/jsonl"),
+    _page_route("/example", "load_example", ApiKeyScope.EDIT, "POST", JSON),
+    _page_route("/assets/{name}", "asset", None),
+)
+"""The pages for people, and what they consist of."""
+
+
 def methods_at(path: str) -> tuple[str, ...]:
     """Return the methods that a path accepts. HEAD is accepted where GET is."""
-    every = (*ROUTES, *LEDGER_ROUTES)
+    every = (*ROUTES, *LEDGER_ROUTES, *PAGE_ROUTES)
     found = [route.method for route in every if _is_at(route.path, path.rstrip("/"))]
     return tuple(sorted({*found, "HEAD"} if "GET" in found else found))
 
