@@ -40,6 +40,7 @@ from affidavit.app.ledger_views import (
     session_item,
     session_view,
 )
+from affidavit.app.page_views import PageViews
 from affidavit.app.project import UNAVAILABLE
 from affidavit.base.digest import chunk_digest
 from affidavit.base.errors import AffidavitError, Where
@@ -233,6 +234,7 @@ class LedgerService:
     def __init__(self, store: LedgerStore, limits: UploadLimits | None = None) -> None:
         self.store = store
         self.limits = limits or UploadLimits()
+        self.pages = PageViews(store)
 
     def require_ready(self) -> None:
         """Raise unless the database answers, and there is room on the disk."""

@@ -14,7 +14,7 @@ from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.model import Chunk, Document
 
-READER_VERSION: Final = 4
+READER_VERSION: Final = 5
 """Increased whenever a reader, date or chunking rule gives another result for the same bytes."""
 
 
@@ -187,6 +187,39 @@ class RefusedDocument(Struct, frozen=True, tag="refused"):
     def is_changed(self) -> bool:
         """Whether the file was changed after its reading was planned."""
         return self.finding.code == faults.DOCUMENT_CHANGED.code
+
+
+class QuotedLine(Struct, frozen=True, array_like=True):
+    """A printed line of which `text[start:end]` is quoted. The text is as it was read."""
+
+    box: LineBox
+    text: str
+    start: int
+    end: int
+
+
+class PageImage(Struct, frozen=True, tag="image"):
+    """A page of a document as PNG."""
+
+    png: bytes
+
+
+class PageHighlight(Struct, frozen=True, kw_only=True):
+    """What is quoted of one page: boxes as left, top, right and bottom, in fractions of the page.
+
+    `width` and `height` are those of the page as it is shown, in points.
+    """
+
+    page: int
+    width: float
+    height: float
+    boxes: list[tuple[float, float, float, float]]
+
+
+class Highlights(Struct, frozen=True, tag="highlights"):
+    """What is quoted of each page, in order."""
+
+    pages: tuple[PageHighlight, ...]
 
 
 _TRANSIENT_CODES: Final = frozenset({faults.DOCUMENT_TIMEOUT.code, faults.DOCUMENT_CRASHED.code})

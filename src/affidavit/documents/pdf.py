@@ -9,6 +9,7 @@ from affidavit.base.faults import evidence as faults
 from affidavit.documents.model import DocumentLimits, ParsedDocument, ReaderWarning
 from affidavit.documents.pdf_layout import Bookmark, PageLines, analyse_layout, build_blocks
 from affidavit.documents.pdf_lines import lines_of, rules_of
+from affidavit.documents.pdf_turns import PageTurn, text_direction, turn_page
 from affidavit.documents.text_builder import TextBuilder, clean_line
 
 if TYPE_CHECKING:
@@ -26,17 +27,18 @@ def read_pdf(data: bytes, limits: DocumentLimits) -> ParsedDocument:
 
     Pages are counted from 1 in file order, whatever number is printed on them.
     """
-    with closing(_open(data)) as document:
+    with closing(open_pdf(data)) as document:
         page_count = len(document)
         if page_count > limits.max_pages:
             raise AffidavitError(faults.DOCUMENT_TOO_LARGE, what="pages", limit=limits.max_pages)
-        pages = tuple(_pages(document))
+        turns: dict[int, PageTurn] = {}
+        pages = tuple(_pages(document, turns))
         pictures = tuple(page.number for page in pages if page.is_picture)
         if not any(page.lines for page in pages):
             fault = faults.DOCUMENT_SCANNED if pictures else faults.DOCUMENT_EMPTY
             raise AffidavitError(fault, pages=page_count)
         builder = TextBuilder(limits)
-        layout = analyse_layout(pages, tuple(_bookmarks(document)))
+        layout = analyse_layout(pages, tuple(_bookmarks(document, turns)))
         build_blocks(layout, builder)
         metadata = document.get_metadata_dict()
     return ParsedDocument(
@@ -45,7 +47,10 @@ def read_pdf(data: bytes, limits: DocumentLimits) -> ParsedDocument:
         title=_plausible_title(clean_line(metadata.get("Title", ""))) or layout.title,
         page_count=page_count,
         page_marks=builder.page_marks(),
-        line_boxes=builder.line_boxes(),
+        line_boxes=tuple(
+            (at, turns[box.page].back(box) if box.page in turns else box)
+            for at, box in builder.line_boxes()
+        ),
         stated_dates=tuple(
             filter(None, (metadata.get(key) for key in ("ModDate", "CreationDate")))
         ),
@@ -53,7 +58,8 @@ def read_pdf(data: bytes, limits: DocumentLimits) -> ParsedDocument:
     )
 
 
-def _open(data: bytes) -> "PdfDocument":
+def open_pdf(data: bytes) -> "PdfDocument":
+    """Return the PDF of some bytes, or raise why it cannot be opened."""
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
@@ -64,11 +70,13 @@ def _open(data: bytes) -> "PdfDocument":
         raise AffidavitError(faults.DOCUMENT_CORRUPT, reason="it is not a whole PDF") from None
 
 
-def _pages(document: "PdfDocument") -> Iterator[PageLines]:
+def _pages(document: "PdfDocument", turns: dict[int, PageTurn]) -> Iterator[PageLines]:
     from pypdfium2 import PdfiumError
 
     for index in range(len(document)):
         try:
+            if turn := _turned(document, index):
+                turns[index + 1] = turn
             with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
                 lines = lines_of(text_page)
                 is_picture = not lines and _has_image(page)
@@ -81,11 +89,20 @@ def _pages(document: "PdfDocument") -> Iterator[PageLines]:
         yield PageLines(index + 1, lines, is_picture, rules)
 
 
+def _turned(document: "PdfDocument", index: int) -> PageTurn | None:
+    """Turn a page whose text does not run to the right, or that is not shown as it is drawn."""
+    with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
+        quarters = text_direction(text_page)
+        if quarters or page.get_rotation():
+            return turn_page(page, quarters)
+        return None
+
+
 def _has_image(page: "PdfPage") -> bool:
     return any(item.type == _IMAGE_OBJECT for item in page.get_objects(max_depth=3))
 
 
-def _bookmarks(document: "PdfDocument") -> Iterator[Bookmark]:
+def _bookmarks(document: "PdfDocument", turns: dict[int, PageTurn]) -> Iterator[Bookmark]:
     for count, mark in enumerate(document.get_toc()):
         destination = mark.get_dest()
         index = destination.get_index() if destination else None
@@ -96,6 +113,7 @@ def _bookmarks(document: "PdfDocument") -> Iterator[Bookmark]:
         view = destination.get_view()[1]
         # Only the views XYZ (left, top, zoom) and FitH (top) have a height on the page.
         top = view[1] if len(view) == 3 else view[0] if len(view) == 1 else None
+        top = None if index + 1 in turns else top
         yield Bookmark(index + 1, top, clean_line(mark.get_title()), mark.level + 1)
 
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -15,16 +15,28 @@ from affidavit.base.faults import evidence as faults
 from affidavit.documents.model import (
     OUTCOME_DECODER,
     DocumentSettings,
+    Highlights,
+    PageImage,
     ReadingOutcome,
     RefusedDocument,
     finding_from_fault,
 )
-from affidavit.documents.reader_process import ReadingTask, read_message, write_message
+from affidavit.documents.reader_process import (
+    HighlightingTask,
+    ReadingTask,
+    RenderingTask,
+    read_message,
+    write_message,
+)
 
 # -P: modules in the current folder must not be imported.
 _COMMAND: Final = (sys.executable, "-P", "-m", "affidavit.documents.reader_process")
 _TASKS_AHEAD: Final = 4
 """Submitted documents per job: enough that a slow one does not block the others."""
+
+_IMAGES: Final = msgspec.msgpack.Decoder(PageImage | RefusedDocument)
+_HIGHLIGHTS: Final = msgspec.msgpack.Decoder(Highlights | RefusedDocument)
+Outcome = TypeVar("Outcome")
 
 
 def read_in_processes(
@@ -43,7 +55,7 @@ def read_in_processes(
             own.process = _ReaderProcess(command, settings)
             processes.append(own.process)
         process: _ReaderProcess = own.process
-        return process.read(task)
+        return process.run(task, task.filename, OUTCOME_DECODER)
 
     with ThreadPoolExecutor(max(1, min(jobs, len(tasks)))) as threads:
         try:
@@ -80,7 +92,9 @@ class _ReaderProcess:
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
 
-    def read(self, task: ReadingTask) -> ReadingOutcome:
+    def run(
+        self, task: object, filename: str, decoder: "msgspec.msgpack.Decoder[Outcome]"
+    ) -> Outcome | RefusedDocument:
         process = self._running()
         timed_out = threading.Event()
         seconds = self._settings.limits.seconds_per_document
@@ -91,16 +105,13 @@ class _ReaderProcess:
         finally:
             timer.cancel()
         if answer is not None:
-            outcome: ReadingOutcome = OUTCOME_DECODER.decode(answer)
-            return outcome
+            return decoder.decode(answer)
         code = self._end()
         if timed_out.is_set():
-            finding = finding_from_fault(
-                faults.DOCUMENT_TIMEOUT, task.filename, seconds=f"{seconds:g}"
-            )
+            finding = finding_from_fault(faults.DOCUMENT_TIMEOUT, filename, seconds=f"{seconds:g}")
         else:
             reason = f"signal {-code}" if code < 0 else f"exit {code}"
-            finding = finding_from_fault(faults.DOCUMENT_CRASHED, task.filename, reason=reason)
+            finding = finding_from_fault(faults.DOCUMENT_CRASHED, filename, reason=reason)
         return RefusedDocument(finding)
 
     def stop(self) -> None:
@@ -129,6 +140,31 @@ class _ReaderProcess:
                 if stream is not None:
                     stream.close()
         return process.wait()
+
+
+class PageReader:
+    """Renders pages and finds quotes in one process, one task after another.
+
+    pdfium is not safe in several threads, and a hostile file must not end the service.
+    """
+
+    def __init__(self, settings: DocumentSettings, command: Sequence[str] = _COMMAND) -> None:
+        self._process = _ReaderProcess(command, settings)
+        self._lock = threading.Lock()
+
+    def render(self, task: RenderingTask) -> PageImage | RefusedDocument:
+        """Return a page as an image."""
+        with self._lock:
+            return self._process.run(task, task.filename, _IMAGES)
+
+    def highlight(self, task: HighlightingTask) -> Highlights | RefusedDocument:
+        """Return where the quoted parts of lines are."""
+        with self._lock:
+            return self._process.run(task, task.filename, _HIGHLIGHTS)
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.stop()
 
 
 def _kill(process: "subprocess.Popen[bytes]", timed_out: threading.Event) -> None:

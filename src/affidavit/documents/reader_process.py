@@ -19,6 +19,9 @@ from affidavit.base.faults import evidence as faults
 from affidavit.base.files import read_bounded
 from affidavit.documents.model import (
     DocumentSettings,
+    Highlights,
+    PageImage,
+    QuotedLine,
     ReadingOutcome,
     RefusedDocument,
     finding_from_error,
@@ -27,7 +30,7 @@ from affidavit.documents.model import (
 _LENGTH: Final = struct.Struct(">Q")
 
 
-class ReadingTask(msgspec.Struct, frozen=True):
+class ReadingTask(msgspec.Struct, frozen=True, tag="read"):
     """A file to read."""
 
     path: bytes
@@ -36,6 +39,28 @@ class ReadingTask(msgspec.Struct, frozen=True):
     named: bool
     digest: str
     """The digest of the file when its reading was planned. Changed files are refused."""
+
+
+class RenderingTask(msgspec.Struct, frozen=True, tag="render"):
+    """A page of a PDF to render, `width` pixels wide."""
+
+    path: bytes
+    filename: str
+    page: int
+    width: int
+
+
+class HighlightingTask(msgspec.Struct, frozen=True, tag="highlight"):
+    """Lines of a PDF whose quoted parts are to be found."""
+
+    path: bytes
+    filename: str
+    lines: tuple[QuotedLine, ...]
+
+
+PageTask = RenderingTask | HighlightingTask
+PageOutcome = PageImage | Highlights | RefusedDocument
+_TASK_DECODER: Final = msgspec.msgpack.Decoder(ReadingTask | RenderingTask | HighlightingTask)
 
 
 def write_message(stream: IO[bytes], body: bytes) -> None:
@@ -67,6 +92,19 @@ def run_task(task: ReadingTask, settings: DocumentSettings) -> ReadingOutcome:
     return read_chunks(data, task.filename, settings, named=task.named)
 
 
+def run_page_task(task: PageTask, settings: DocumentSettings) -> PageOutcome:
+    """Render a page of a file, or find a quote on its pages."""
+    from affidavit.documents import pdf_pages
+
+    try:
+        data = read_bounded(os.fsdecode(task.path), settings.limits.max_bytes)
+        if isinstance(task, RenderingTask):
+            return pdf_pages.render_page(data, task.page, task.width)
+        return pdf_pages.highlights(data, task.lines)
+    except AffidavitError as error:
+        return RefusedDocument(finding_from_error(error, task.filename))
+
+
 def main(tasks: IO[bytes], outcomes: IO[bytes]) -> None:
     """Serve until the input ends."""
     first = read_message(tasks)
@@ -75,8 +113,9 @@ def main(tasks: IO[bytes], outcomes: IO[bytes]) -> None:
     settings = msgspec.msgpack.decode(first, type=DocumentSettings)
     _limit_memory(settings.limits.max_memory_bytes)
     while (message := read_message(tasks)) is not None:
-        outcome = run_task(msgspec.msgpack.decode(message, type=ReadingTask), settings)
-        write_message(outcomes, msgspec.msgpack.encode(outcome))
+        task = _TASK_DECODER.decode(message)
+        run = run_task if isinstance(task, ReadingTask) else run_page_task
+        write_message(outcomes, msgspec.msgpack.encode(run(task, settings)))
 
 
 def _limit_memory(max_bytes: int) -> None:

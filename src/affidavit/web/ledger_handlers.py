@@ -39,6 +39,7 @@ from affidavit.app.ledger_views import (
     SessionListV1,
     SessionV1,
 )
+from affidavit.app.page_views import DEFAULT_WIDTH, WIDTHS, QuoteV1
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as service_faults
 from affidavit.base.faults import store as faults
@@ -73,7 +74,31 @@ RunNumber = Annotated[
     int | None,
     QueryParameter(name="run", required=False, ge=1, description="A run; by default the newest."),
 ]
+PageName = Annotated[
+    str,
+    # Not `pattern`: another name is answered with 404.
+    PathParameter(
+        schema_extra={"pattern": "^[1-9][0-9]*[.]png$"}, examples=[Example(value="1.png")]
+    ),
+]
+ImageWidth = Annotated[
+    int,
+    QueryParameter(
+        name="width",
+        required=False,
+        ge=1,
+        le=WIDTHS[-1],
+        description=f"In pixels; the image has the next of {', '.join(map(str, WIDTHS))}.",
+    ),
+]
+Offset = Annotated[
+    int,
+    QueryParameter(
+        name="start", ge=0, description="In code points of the document's text, as `end` is."
+    ),
+]
 
+PAGE_MAX_AGE_SECONDS: Final = 3600
 OCTETS: Final = "application/octet-stream"
 POLL_SECONDS: Final = 0.25
 LONGEST_STREAM_SECONDS: Final = 600.0
@@ -142,6 +167,29 @@ class LedgerHandlers:
         path, found = await self._run(request, self.use_cases.original, document_id)
         # Never shown by a browser on this origin: the bytes are those of a stranger.
         return File(path, filename=found.filename, media_type=OCTETS)
+
+    async def document_page(
+        self,
+        request: Request[Any, Any, Any],
+        document_id: Id,
+        page: PageName,
+        width: ImageWidth = DEFAULT_WIDTH,
+    ) -> Response[bytes]:
+        """Return a page of a PDF as an image."""
+        png = await self._run(request, self._page, document_id, page, width)
+        # The bytes of a document never change.
+        headers = {"cache-control": f"private, max-age={PAGE_MAX_AGE_SECONDS}"}
+        return Response(png, media_type="image/png", headers=headers)
+
+    async def document_quote(
+        self,
+        request: Request[Any, Any, Any],
+        document_id: Id,
+        start: Offset,
+        end: Annotated[int, QueryParameter(name="end", ge=1)],
+    ) -> EncodedJson[QuoteV1]:
+        """Return a passage in its context, with the boxes of its lines on the pages of a PDF."""
+        return _json(await self._run(request, self._quote, document_id, start, end))
 
     async def hold_document(
         self,
@@ -311,6 +359,12 @@ class LedgerHandlers:
     ) -> EncodedJson[CitationV1]:
         """Return the passage that a citation names, with its place on the page."""
         return _json(await self._run(request, self.use_cases.citation, chunk_hash))
+
+    def _page(self, caller: Actor, document_id: str, page: str, width: int) -> bytes:
+        return self.use_cases.pages.page(caller.workspace, document_id, page, width)
+
+    def _quote(self, caller: Actor, document_id: str, start: int, end: int) -> QuoteV1:
+        return self.use_cases.pages.quote(caller.workspace, document_id, start, end)
 
     async def _receive(
         self, request: Request[Any, Any, Any], write: Callable[[bytes], None]

@@ -67,6 +67,8 @@ _LEDGER_FAULTS: Final = (
     store.REQUEST_INVALID,
     store.DECISION_INVALID,
     store.UPLOAD_NAME,
+    store.QUOTE_RANGE,
+    store.PAGE_FAILED,
 )
 
 STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
@@ -75,6 +77,8 @@ STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
     **dict.fromkeys(_VALIDATION_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
     **dict.fromkeys(_LEDGER_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
     store.ITEM_UNKNOWN: HTTPStatus.NOT_FOUND,
+    store.PAGE_UNKNOWN: HTTPStatus.NOT_FOUND,
+    store.DOCUMENT_NOT_READY: HTTPStatus.CONFLICT,
     store.ITEM_HELD: HTTPStatus.CONFLICT,
     store.DECISION_STALE: HTTPStatus.CONFLICT,
     store.SESSION_NOT_DONE: HTTPStatus.CONFLICT,

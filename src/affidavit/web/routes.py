@@ -119,6 +119,7 @@ _NONE: Final = store.ITEM_UNKNOWN
 _DOCUMENT: Final = "documents/{document_id}"
 _SESSION: Final = "sessions/{session_id}"
 _LEDGER: Final = (_NONE, store.SESSION_NOT_DONE, service.BAD_REQUEST)
+_VIEW: Final = (_NONE, store.DOCUMENT_NOT_READY, store.PAGE_FAILED, service.BAD_REQUEST)
 
 LEDGER_ROUTES: Final = (
     _ledger_route(
@@ -147,6 +148,15 @@ LEDGER_ROUTES: Final = (
         _NONE,
         media_type="application/octet-stream",
     ),
+    _ledger_route(
+        "GET",
+        f"{_DOCUMENT}/pages/{{page}}",
+        "document_page",
+        *_VIEW,
+        store.PAGE_UNKNOWN,
+        media_type="image/png",
+    ),
+    _ledger_route("GET", f"{_DOCUMENT}/quote", "document_quote", *_VIEW, store.QUOTE_RANGE),
     _ledger_route("PUT", f"{_DOCUMENT}/hold", "hold_document", _NONE),
     _ledger_route("POST", "sessions", "create_session"),
     _ledger_route("GET", "sessions", "list_sessions", _NONE),
