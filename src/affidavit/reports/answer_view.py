@@ -1,8 +1,8 @@
 """An answer as blocks that a template shows: its Markdown without any markup of its own.
 
 The blocks are those in which the claims were found (`ledger/blocks.py`), so every claim has its
-exact place. Nothing of the answer becomes markup of a page: a template writes the tags, and all text
-is escaped. A link keeps its words only; nobody is led to an address that an answer names.
+exact place. Nothing of the answer becomes markup of a page: a template writes the tags, and all
+text is escaped. A link keeps its words only; nobody is led to an address that an answer names.
 """
 
 import re
@@ -32,10 +32,10 @@ class _Marks:
     """Which claim and which styles each character of the answer has."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.claim: list[LedgerEntry | None] = [None] * (len(ledger.answer) + 1)
+        self.claim: list[LedgerEntry | None] = [None] * len(ledger.answer)
         self.numbers = {entry.claim_id: at for at, entry in enumerate(ledger.entries, 1)}
         for entry in sorted(ledger.entries, key=lambda entry: entry.claim_span.start):
-            for place in range(entry.claim_span.start, entry.claim_span.end):
+            for place in range(entry.claim_span.start, min(entry.claim_span.end, len(self.claim))):
                 # Two claims may share words (a row with its header); the first one shows them.
                 self.claim[place] = self.claim[place] or entry
 

@@ -10,6 +10,7 @@ from affidavit import __version__
 from affidavit.ledger.labels import VERDICT_NAMES, VERDICT_SYMBOLS, short_place
 from affidavit.ledger.model import Importance, Verdict
 from affidavit.ledger.record import ClaimOrder, Ledger, LedgerEntry, LocatedReading
+from affidavit.ledger.review import HumanDecision
 from affidavit.ledger.verdict import confidence
 from affidavit.reports import ledger_wording as words
 from affidavit.reports.answer_view import answer_blocks
@@ -29,6 +30,7 @@ def ledger_view(
     ledger: Ledger,
     version: str = __version__,
     order: ClaimOrder = "review",
+    review: Sequence[HumanDecision] = (),
     *,
     with_details: bool = True,
 ) -> View:
@@ -78,6 +80,7 @@ def ledger_view(
             }
             for document in ledger.documents
         ],
+        "review": [review_view(decision, numbers) for decision in review],
         "provenance": _provenance(ledger),
         "cover": _cover(ledger),
     }
@@ -331,20 +334,43 @@ def _cover(ledger: Ledger) -> list[View]:
     return [{"label": label, "value": value, "mono": mono} for label, value, mono in facts]
 
 
-def ledger_html(ledger: Ledger, version: str = __version__, *, order: ClaimOrder = "review") -> str:
+def review_view(decision: HumanDecision, numbers: Mapping[str, int]) -> View:
+    """Return what a person decided, with the claim that it is about."""
+    return {
+        "claim_id": decision.claim_id,
+        "value": decision.to_value,
+        "words": words.decision_words(decision, numbers),
+        "reason": decision.reason,
+        "decided_by": decision.decided_by,
+        "decided_at": decision.decided_at,
+        "moment": f"{decision.decided_at[:10]} {decision.decided_at[11:16]} UTC",
+    }
+
+
+def ledger_html(
+    ledger: Ledger,
+    version: str = __version__,
+    *,
+    order: ClaimOrder = "review",
+    review: Sequence[HumanDecision] = (),
+) -> str:
     """Return the report as one file. All text from outside is escaped."""
     template = page_templates().get_template("ledger.html.j2")
-    return template.render(report=ledger_view(ledger, version, order))
+    return template.render(report=ledger_view(ledger, version, order, review))
 
 
 def ledger_pdf(
-    ledger: Ledger, version: str = __version__, *, order: ClaimOrder = "review"
+    ledger: Ledger,
+    version: str = __version__,
+    *,
+    order: ClaimOrder = "review",
+    review: Sequence[HumanDecision] = (),
 ) -> bytes:
     """Return the report as a PDF. The same ledger gives the same bytes: typst reads no clock."""
     import typst
 
     template = resources.files("affidavit.reports") / "templates" / "ledger.typ"
-    report = json.dumps(ledger_view(ledger, version, order), ensure_ascii=False)
+    report = json.dumps(ledger_view(ledger, version, order, review), ensure_ascii=False)
     pdf = typst.compile(
         template.read_bytes(), sys_inputs={"report": report}, ignore_system_fonts=True
     )

@@ -17,9 +17,9 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import store as faults
 from affidavit.ledger.labels import VERDICT_NAMES, VERDICT_SYMBOLS
 from affidavit.ledger.model import ClaimType, Importance, Verdict
-from affidavit.ledger.review import MAX_REASON_CHARACTERS, DecidedField, HumanDecision
+from affidavit.ledger.review import MAX_REASON_CHARACTERS
 from affidavit.reports import ledger_wording as words
-from affidavit.reports.ledger_page import View, claim_view, ledger_view
+from affidavit.reports.ledger_page import View, claim_view, ledger_view, review_view
 from affidavit.web.access import CallerSlots
 from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, request_state
 from affidavit.web.ledger_handlers import Id, RunNumber
@@ -125,7 +125,7 @@ def session_values(found: ReviewedSession) -> View:
         "approval": found.approval.value,
         "report": ledger_view(found.ledger, with_details=False),
         "changed": {each.claim_id for each in found.decisions},
-        "history": [_decision(each, numbers) for each in reversed(found.decisions)],
+        "history": [review_view(each, numbers) for each in reversed(found.decisions)],
         "max_reason": MAX_REASON_CHARACTERS,
         "is_running": _is_running(found.session),
     }
@@ -149,7 +149,7 @@ def claim_values(found: ReviewedSession, claim_key: str) -> View | None:
                     "type_words": words.title_case(judged.claim_type),
                     "importance_words": words.title_case(judged.importance),
                 },
-                "history": [_decision(each, {claim_key: number}) for each in reversed(own)],
+                "history": [review_view(each, {claim_key: number}) for each in reversed(own)],
                 "is_newest": found.is_newest,
                 "verdicts": [(each.value, VERDICT_NAMES[each]) for each in Verdict],
                 "types": [(each.value, words.title_case(each)) for each in ClaimType],
@@ -157,22 +157,6 @@ def claim_values(found: ReviewedSession, claim_key: str) -> View | None:
                 "max_reason": MAX_REASON_CHARACTERS,
             }
     return None
-
-
-def _decision(decision: HumanDecision, numbers: dict[str, int]) -> View:
-    is_approval = decision.field is DecidedField.APPROVAL
-    return {
-        "number": decision.number,
-        "claim_id": decision.claim_id,
-        "claim_number": None if decision.claim_id is None else numbers[decision.claim_id],
-        "field_words": "" if is_approval else words.title_case(decision.field).lower(),
-        "from_words": words.title_case(decision.from_value),
-        "to_words": words.title_case(decision.to_value),
-        "is_confirmation": decision.from_value == decision.to_value,
-        "reason": decision.reason,
-        "decided_by": decision.decided_by,
-        "decided_at": decision.decided_at,
-    }
 
 
 def _heading(session: SessionV1) -> str:

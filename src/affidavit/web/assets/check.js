@@ -63,6 +63,7 @@
     try {
       while (running) { waiting.textContent = "Waiting for the documents …"; await pause(200); }
       waiting.textContent = "";
+      if (!document.querySelector('#uploads .ready, tr[data-document]')) throw new Error("Add a document first: the answer is checked against it.");
       await start(values);
     } catch (error) {
       problem.textContent = error.message;

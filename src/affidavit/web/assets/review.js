@@ -62,7 +62,7 @@
       said.textContent = error.message;
       if (error.status === 409) {
         await refresh();
-        said.textContent = `Somebody else decided about this claim meanwhile. Your text is kept: look at their decision, then save again.`;
+        said.textContent = `${error.message} Your text is kept.`;
       }
     }
   });
@@ -88,7 +88,7 @@
       said.textContent = error.message;
       if (error.status === 409) {
         await refresh();
-        said.textContent = `Somebody else decided meanwhile: the answer is ${root.dataset.approval}. Save again if you still want to.`;
+        said.textContent = `${error.message} Your text is kept.`;
       }
     }
   });

@@ -12,15 +12,15 @@
   };
 
   const sheet = (documentId, filename, page) => {
-    const label = `Page ${page.number} of ${filename}, with the quote marked`;
+    const label = `Page ${page.page} of ${filename}, with the quote marked`;
     const width = Math.min(2400, Math.ceil(Math.min(920, innerWidth - 64) * devicePixelRatio));
-    const image = make("img", { src: `/api/v1/documents/${documentId}/pages/${page.number}.png?width=${width}`, alt: label });
+    const image = make("img", { src: `/api/v1/documents/${documentId}/pages/${page.page}.png?width=${width}`, alt: label });
     // Known before the image is there, so that nothing moves.
-    image.width = page.width;
-    image.height = page.height;
+    image.width = Math.round(page.width);
+    image.height = Math.round(page.height);
     const marks = svg("svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" });
     page.boxes.forEach(([left, top, right, bottom]) => marks.append(svg("rect", { x: left, y: top, width: right - left, height: bottom - top })));
-    return make("figure", {}, make("figcaption", {}, `Page ${page.number}`), make("div", { class: "sheet" }, image, marks));
+    return make("figure", {}, make("figcaption", {}, `Page ${page.page}`), make("div", { class: "sheet" }, image, marks));
   };
 
   const passage = (found) => {
