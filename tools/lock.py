@@ -20,7 +20,7 @@ LOCKS = {
     "importers.txt": ("requirements/importers.in",),
     "importers-more.txt": ("requirements/importers-more.in",),
     "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
-    "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
+    "mcp.txt": ("pyproject.toml", "--extra", "ledger", "--extra", "mcp"),
     "otel.txt": ("requirements/otel.in",),
     "peers.txt": ("requirements/peers.in",),
     "schemathesis.txt": ("requirements/schemathesis.in",),

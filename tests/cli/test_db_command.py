@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
     """Return a project whose store has a document and a checked session."""
     folder = tmp_path / "project"
     folder.mkdir()
-    assert db(folder, "upgrade").stdout == "upgraded from nothing to 0001\n"
+    assert db(folder, "upgrade").stdout == "upgraded from nothing to 0002\n"
     store = LedgerStore(store_config(folder))
     workspace = store.workspace("default")
     upload = store.blobs.incoming / "x"
@@ -45,10 +45,10 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_an_upgrade_says_what_it_did(project: Path) -> None:
-    assert db(project, "upgrade").stdout == "the store has the revision 0001 already\n"
+    assert db(project, "upgrade").stdout == "the store has the revision 0002 already\n"
     assert json.loads(db(project, "upgrade", "--json").stdout) == {
-        "before": "0001",
-        "after": "0001",
+        "before": "0002",
+        "after": "0002",
     }
 
 
@@ -56,7 +56,7 @@ def test_a_sound_store_is_checked(project: Path) -> None:
     result = db(project, "check")
     assert (result.exit_code, result.stdout) == (
         0,
-        "revision 0001; workspaces: 1, documents: 1, sessions: 1, ledgers: 1, decisions: 0\n",
+        "revision 0002; workspaces: 1, documents: 1, sessions: 1, ledgers: 1, decisions: 0\n",
     )
 
 

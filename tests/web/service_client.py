@@ -57,6 +57,7 @@ class Reply:
     status: int
     headers: dict[str, str]
     body: bytes
+    set_cookies: tuple[str, ...] = ()
 
     @property
     def json(self) -> Any:
@@ -80,7 +81,9 @@ class Service:
             api_key_file(self.project), RequestLog(self.log, lambda: AT), lambda: self.seconds
         )
         use_cases = AnswerService(self.config or ServiceConfig(project=self.project))
-        self.app = build_application(use_cases, self.settings, dependencies, self.ledgers)
+        self.app = build_application(
+            use_cases, self.settings, dependencies, self.ledgers, self.project
+        )
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -168,4 +171,5 @@ async def ask_async(
     await app(scope, receive, send)
     start, *rest = sent
     names = {name.decode(): text.decode() for name, text in start["headers"]}
-    return Reply(start["status"], names, b"".join(part["body"] for part in rest))
+    cookies = tuple(text.decode() for name, text in start["headers"] if name == b"set-cookie")
+    return Reply(start["status"], names, b"".join(part["body"] for part in rest), cookies)

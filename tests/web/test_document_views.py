@@ -57,16 +57,16 @@ def test_a_page_is_an_image_of_the_next_width(client: LedgerClient) -> None:
 
 
 PAGES = {
-    "beyond the last page": ("3.png", 404, "AF873"),
-    "before the first page": ("0.png", 404, "AF873"),
-    "another format": ("1.svg", 404, "AF873"),
-    "no number": ("one.png", 404, "AF873"),
-    "digits of another script": ("%D9%A1.png", 404, "AF873"),
-    "a huge number": (f"{'9' * 400}.png", 404, "AF873"),
+    "beyond the last page": ("3.png", 404, "AF880"),
+    "before the first page": ("0.png", 404, "AF880"),
+    "another format": ("1.svg", 404, "AF880"),
+    "no number": ("one.png", 404, "AF880"),
+    "digits of another script": ("%D9%A1.png", 404, "AF880"),
+    "a huge number": (f"{'9' * 400}.png", 404, "AF880"),
     "too wide": ("1.png?width=5000", 400, "AF511"),
     "no width": ("1.png?width=-1", 400, "AF511"),
     "a path out of the document": ("../../../store.db", 404, "AF505"),
-    "an encoded path": ("..%2F..%2Fstore.db", 404, "AF873"),
+    "an encoded path": ("..%2F..%2Fstore.db", 404, "AF880"),
 }
 
 
@@ -113,17 +113,17 @@ def test_a_document_without_pages_shows_the_passage_in_its_context(client: Ledge
     assert "Nobody loses a day." in seen["after"]
     assert (seen["pages"], seen["heading_path"]) == ([], ["Leave"])
     refused = client.ask("GET", f"/documents/{document}/pages/1.png")
-    assert (refused.status, refused.json["code"]) == (404, "AF873")
+    assert (refused.status, refused.json["code"]) == (404, "AF880")
 
 
 QUOTES = {
-    "beyond the end": ("start=99990&end=99999", 422, "AF875"),
-    "backwards": ("start=5&end=3", 422, "AF875"),
-    "longer than a passage": ("start=0&end=30000", 422, "AF875"),
+    "beyond the end": ("start=99990&end=99999", 422, "AF882"),
+    "backwards": ("start=5&end=3", 422, "AF882"),
+    "longer than a passage": ("start=0&end=30000", 422, "AF882"),
     "negative": ("start=-1&end=3", 400, "AF511"),
     "no number": ("start=a&end=3", 400, "AF511"),
     "no end": ("start=1", 400, "AF511"),
-    "too large for a database": (f"start=0&end={10**30}", 422, "AF875"),
+    "too large for a database": (f"start=0&end={10**30}", 422, "AF882"),
 }
 
 
@@ -164,7 +164,7 @@ def test_a_file_that_was_damaged_is_reported_and_the_next_one_is_shown(
     whole = path.read_bytes()
     path.write_bytes(b"%PDF-1.7\n")
     refused = client.ask("GET", f"/documents/{document}/pages/2.png?width=2400")
-    assert (refused.status, refused.json["code"]) == (422, "AF874")
+    assert (refused.status, refused.json["code"]) == (422, "AF881")
     path.write_bytes(whole)
     assert client.ask("GET", f"/documents/{document}/pages/1.png").status == 200
 

@@ -59,9 +59,11 @@ from affidavit.packs import event_types as kinds
 from affidavit.reports.formats import FORMATS
 from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity
+from affidavit.store.audit_rows import add_audit_entry
 from affidavit.store.database import Scope, SystemScope
 from affidavit.store.decision_rows import claim_key, decide, decisions_of
 from affidavit.store.document_rows import (
+    StoredDocument,
     add_document,
     chunks_by_hash,
     delete_document,
@@ -171,6 +173,8 @@ class Actor:
 
     workspace: str
     name: str
+    identity: str = ""
+    """Who it is in the audit log, where that is not the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +288,8 @@ class LedgerService:
             stored, is_new = add_document(scope, filename, digest, upload.size, now())
             if is_new:
                 add_job(scope, "ingest", stored.id, at=now(), now_ms=now_ms())
+                detail = {"filename": filename, "digest": digest}
+                _audit(scope, caller, "document.upload", stored.id, **detail)
             return document_view(stored)
 
         return self._write(caller, work)
@@ -306,13 +312,24 @@ class LedgerService:
     def hold_document(self, caller: Actor, document_id: str, request: HoldV1) -> DocumentV1:
         """Put a document under a legal hold, or lift it."""
         hold = request.legal_hold
-        return self._write(
-            caller, lambda s: document_view(hold_document(s, document_id, hold=hold, at=now()))
-        )
+
+        def work(scope: Scope) -> DocumentV1:
+            held = hold_document(scope, document_id, hold=hold, at=now())
+            _audit(scope, caller, "document.hold", held.id, legal_hold=hold)
+            return document_view(held)
+
+        return self._write(caller, work)
 
     def delete_document(self, caller: Actor, document_id: str) -> None:
         """Delete a document, and its bytes if no other workspace has them."""
-        deleted = self._write(caller, lambda scope: delete_document(scope, document_id))
+
+        def work(scope: Scope) -> StoredDocument:
+            gone = delete_document(scope, document_id)
+            detail = {"filename": gone.filename, "digest": gone.digest}
+            _audit(scope, caller, "document.delete", gone.id, **detail)
+            return gone
+
+        deleted = self._write(caller, work)
 
         def is_kept(system: SystemScope) -> bool:
             query = select(documents.c.id).where(documents.c.digest == deleted.digest).limit(1)
@@ -332,6 +349,7 @@ class LedgerService:
         def work(scope: Scope) -> SessionV1:
             made = add_session(scope, title=title, query=request.query, answer=text, at=now())
             self._queue_run(scope, made.id, settings)
+            _audit(scope, caller, "session.create", made.id)
             return _session(scope, made.id)
 
         return self._write(caller, work)
@@ -342,6 +360,7 @@ class LedgerService:
 
         def work(scope: Scope) -> SessionV1:
             self._queue_run(scope, session_id, settings)
+            _audit(scope, caller, "session.check", session_id)
             return _session(scope, session_id)
 
         return self._write(caller, work)
@@ -361,13 +380,19 @@ class LedgerService:
 
         def work(scope: Scope) -> SessionV1:
             hold_session(scope, session_id, hold=request.legal_hold, at=now())
+            _audit(scope, caller, "session.hold", session_id, legal_hold=request.legal_hold)
             return _session(scope, session_id)
 
         return self._write(caller, work)
 
     def delete_session(self, caller: Actor, session_id: str) -> None:
         """Delete a session with everything that belongs to it."""
-        self._write(caller, lambda scope: delete_session(scope, session_id))
+
+        def work(scope: Scope) -> None:
+            delete_session(scope, session_id)
+            _audit(scope, caller, "session.delete", session_id)
+
+        self._write(caller, work)
 
     # Ledgers and decisions.
 
@@ -415,6 +440,8 @@ class LedgerService:
                     by=caller.name,
                     at=now(),
                 )
+                said = {"field": field.value, "to": value.value, "reason": request.reason}
+                _audit(scope, caller, "claim.decide", claim_id, session=session_id, **said)
             rows, decisions = entries_of(scope, run.id), decisions_of(scope, run.id)
             return ledger_view(stored, run, stored_header(scope, run.id), rows, decisions)
 
@@ -435,6 +462,8 @@ class LedgerService:
                 by=caller.name,
                 at=now(),
             )
+            said = {"to": request.decision.value, "reason": request.reason}
+            _audit(scope, caller, "session.decide", session_id, **said)
             return decision_view(made, {})
 
         return self._write(caller, work)
@@ -585,6 +614,11 @@ def request_from_json(raw: bytes, limits: JsonLimits, model: type[Model]) -> Mod
     except msgspec.ValidationError as error:
         problem, field = problem_and_field(error)
         raise AffidavitError(faults.REQUEST_INVALID, Where(field=field), problem=problem) from None
+
+
+def _audit(scope: Scope, caller: Actor, action: str, subject: str, **detail: Any) -> None:
+    by = caller.identity or caller.name
+    add_audit_entry(scope, at=now(), by=by, action=action, subject=subject, detail=detail)
 
 
 def _session(scope: Scope, session_id: str) -> SessionV1:

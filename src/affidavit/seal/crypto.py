@@ -5,7 +5,7 @@ because most receipts need neither. Which keys and certificates to trust is deci
 """
 
 from base64 import b64decode, b64encode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -254,6 +254,45 @@ def find_base64url(text: str) -> bytes | None:
     """Decode base64url, padded or not; None if it is malformed."""
     padded = text if text.endswith("=") else text + "=" * (-len(text) % 4)
     return _decode_base64(padded.encode(errors="replace").translate(_TO_STANDARD))
+
+
+def is_signed_by_jwk(
+    jwk: Mapping[str, object], algorithm: str, signature: bytes, message: bytes
+) -> bool:
+    """Return whether a signature holds under a public key in JSON: RFC 7515 and RFC 7518.
+
+    Only RS256 with at least 2048 bits and ES256 are known. The key decides about the algorithm, and
+    what a token says must agree with it.
+    """
+    from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    if jwk.get("use", "sig") != "sig" or jwk.get("alg", algorithm) != algorithm:
+        return False
+    try:
+        if algorithm == "RS256" and jwk.get("kty") == "RSA":
+            modulus, exponent = _jwk_number(jwk, "n"), _jwk_number(jwk, "e")
+            if modulus.bit_length() < _LEAST_RSA_BITS:
+                return False
+            key = rsa.RSAPublicNumbers(exponent, modulus).public_key()
+            key.verify(signature, message, padding.PKCS1v15(), SHA256())
+            return True
+        if algorithm == "ES256" and jwk.get("crv") == "P-256" and len(signature) == 64:
+            x, y = _jwk_number(jwk, "x"), _jwk_number(jwk, "y")
+            point = ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
+            halves = (int.from_bytes(signature[at : at + 32]) for at in (0, 32))
+            point.verify(utils.encode_dss_signature(*halves), message, ec.ECDSA(SHA256()))
+            return True
+    except (InvalidSignature, ValueError):
+        return False
+    return False
+
+
+_LEAST_RSA_BITS: Final = 2048
+
+
+def _jwk_number(jwk: Mapping[str, object], name: str) -> int:
+    return int.from_bytes(find_base64url(str(jwk.get(name, ""))) or b"")
 
 
 def to_base64(data: bytes) -> str:

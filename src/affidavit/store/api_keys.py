@@ -50,6 +50,8 @@ class ApiKeyScope(StrEnum):
     """Upload, check, export and delete."""
     REVIEW = "review"
     """Decide about claims and answers."""
+    ADMIN = "admin"
+    """Manage the users and API keys of the workspace, and export its audit log."""
 
 
 class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -79,6 +79,12 @@ class Scope:
         found: Row[Any] | None = self._system.execute(self._confined(query)).first()
         return found
 
+    def wait_for_others(self) -> None:
+        """Let one transaction of the workspace after another go on from here."""
+        if self._system.is_postgresql:  # In SQLite a transaction that writes is alone.
+            lock = text("SELECT pg_advisory_xact_lock(hashtext(:workspace))")
+            self._system.connection.execute(lock, {"workspace": self.workspace})
+
     def insert(self, table: Table, rows: Iterable[Values]) -> None:
         """Insert rows, which get the workspace."""
         if made := [{**row, "workspace_id": self.workspace} for row in rows]:

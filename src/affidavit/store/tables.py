@@ -21,6 +21,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     String,
     Table,
     Text,
@@ -336,6 +337,72 @@ jobs = Table(
         _one_of("status", JOB_STATES),
         CheckConstraint("(status = 'running') = (lease IS NOT NULL)", name="lease"),
         Index("idx_jobs_next", "status", "due_ms"),
+    ),
+)
+
+ROLES: Final = ("viewer", "reviewer", "admin")
+
+users = Table(
+    "users",
+    METADATA,
+    *(
+        _id(),
+        Column("name", Text, nullable=False, unique=True),
+        Column("password", Text),  # A digest of Argon2; null if somebody else signs the user in
+        Column("issuer", Text),
+        Column("subject", Text),
+        Column("disabled", Boolean, nullable=False, server_default=false()),
+        _time(),
+        UniqueConstraint("issuer", "subject"),
+        CheckConstraint("(issuer IS NULL) = (subject IS NULL)", name="issuer"),
+    ),
+)
+
+memberships = Table(
+    "memberships",
+    METADATA,
+    *(
+        _workspace(),
+        _child_of("users", "user_id", index=False),
+        Column("role", Text, nullable=False),
+        _one_of("role", ROLES),
+        PrimaryKeyConstraint("user_id", "workspace_id"),
+    ),
+)
+
+sign_ins = Table(
+    "sign_ins",
+    METADATA,
+    # The token itself is only in the cookie of the browser.
+    *(
+        Column("token_digest", Text, primary_key=True),
+        _workspace(),
+        _child_of("users", "user_id"),
+        Column("csrf", Text, nullable=False),
+        Column("expires_ms", BigInteger, nullable=False),
+        _time(),
+    ),
+)
+
+sign_in_failures = Table(
+    "sign_in_failures",
+    METADATA,
+    *(
+        Column("name_digest", Text, primary_key=True),
+        Column("failures", Integer, nullable=False),
+        Column("blocked_until_ms", BigInteger, nullable=False),
+    ),
+)
+
+audit_log = Table(
+    "audit_log",
+    METADATA,
+    *(
+        _workspace(index=False),
+        Column("number", Integer, nullable=False),
+        Column("entry", Text, nullable=False),  # JSON, as it is digested
+        Column("digest", Text, nullable=False),
+        PrimaryKeyConstraint("workspace_id", "number"),
     ),
 )
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -13,6 +13,7 @@ from affidavit.app.clock import now
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.store.api_keys import DEFAULT_WORKSPACE, ApiKey, ApiKeyFile, ApiKeyScope
+from affidavit.store.roles import ROLE_SCOPES, SignIn
 from affidavit.web.problems import RETRY_AFTER_BUSY_SECONDS
 from affidavit.web.settings import is_loopback
 
@@ -84,25 +85,57 @@ class Caller(Struct, frozen=True):
     address: str
     key: ApiKey | None = None
     refusal: AffidavitError | None = None
+    user: SignIn | None = None
+    token: str | None = None
+    """Of the sign-in in the cookie."""
 
     @property
     def name(self) -> str:
-        """The id of the key, or the address of a caller without a valid key."""
+        """The id of the key or the user, or the address of a caller who is neither."""
+        if self.user is not None:
+            return self.user.user_id
         return self.address if self.key is None else self.key.id
 
     @property
     def workspace(self) -> str:
         """The workspace whose documents and ledgers the caller reaches."""
+        if self.user is not None:
+            return self.user.workspace
         return DEFAULT_WORKSPACE if self.key is None else self.key.workspace
 
     @property
     def shown_name(self) -> str:
         """Who decides, for the history of a ledger."""
+        if self.user is not None:
+            return self.user.name
         return f"local user at {self.address}" if self.key is None else self.key.name
+
+    @property
+    def identity(self) -> str:
+        """Who it is, for the audit log: a user and an API key may have one name."""
+        if self.user is not None:
+            return f"user {self.user.name}"
+        return self.shown_name if self.key is None else f"API key {self.key.name} ({self.key.id})"
+
+    @property
+    def scopes(self) -> tuple[ApiKeyScope, ...]:
+        """What the caller may do."""
+        if self.user is not None:
+            given: Collection[ApiKeyScope] = ROLE_SCOPES[self.user.role]
+        elif self.key is not None:
+            given = self.key.scopes
+        else:
+            given = () if self.refusal is not None else tuple(ApiKeyScope)
+        return tuple(scope for scope in ApiKeyScope if scope in given)
 
     def require(self, scope: ApiKeyScope) -> None:
         """Raise unless the caller has the scope."""
-        if self.key is None:
+        if self.user is not None:
+            if scope not in ROLE_SCOPES[self.user.role]:
+                raise AffidavitError(
+                    faults.ROLE_NEEDED, role=self.user.role.value, scope=scope.value
+                )
+        elif self.key is None:
             if self.refusal is not None:
                 raise self.refusal
         elif scope not in self.key.scopes:
@@ -148,7 +181,9 @@ class AccessControl:
     def require_rate(self, caller: Caller) -> None:
         """Raise if the caller exceeds its rate. Callers without a valid key count by address."""
         who, rates = ("address", self._address_rates)
-        if caller.key is not None:
+        if caller.user is not None:
+            who, rates = ("user", self._key_rates)
+        elif caller.key is not None:
             who, rates = ("API key", self._key_rates)
         if seconds := rates.seconds_to_wait(caller.name):
             raise AffidavitError(faults.TOO_OFTEN, who=who, rate=f"{rates.rate:g}", seconds=seconds)

@@ -4,8 +4,10 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import anyio
 import msgspec
@@ -17,6 +19,7 @@ from affidavit.app.clock import now
 from affidavit.app.service import AnswerService, ServiceConfig, api_key_file
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
+from affidavit.base.json_values import JsonLimits
 from affidavit.store.api_keys import ApiKeyFile
 from affidavit.web.access import AccessControl, CallerSlots, RateLimiter
 from affidavit.web.bodies import ServiceRequest, request_state
@@ -32,6 +35,8 @@ from affidavit.web.settings import WebSettings
 
 if TYPE_CHECKING:
     from affidavit.app.ledger_service import LedgerService
+    from affidavit.app.ledger_store import LedgerStore
+    from affidavit.web.account_handlers import AccountHandlers
 
 
 class ServiceDependencies(msgspec.Struct, frozen=True):
@@ -57,7 +62,8 @@ def application_from_config(
 
         limits = UploadLimits(max_bytes=settings.max_upload_bytes)
         ledgers = LedgerService(LedgerStore(config.store), limits)
-    return build_application(AnswerService(config), settings, dependencies, ledgers)
+    use_cases = AnswerService(config)
+    return build_application(use_cases, settings, dependencies, ledgers, config.project)
 
 
 def build_application(
@@ -65,11 +71,12 @@ def build_application(
     settings: WebSettings,
     dependencies: ServiceDependencies,
     ledgers: "LedgerService | None" = None,
+    project: Path | None = None,
 ) -> ServiceMiddleware:
-    """Return the service over some use cases; without a store it has no ledgers."""
+    """Return the service over some use cases; without a store it has no ledgers and no users."""
     slots = CallerSlots(settings.max_running)
     limiter = anyio.CapacityLimiter(settings.max_running)
-    on_ledgers, on_pages = None, None
+    on_ledgers, on_pages, on_accounts, find_sign_in = None, None, None, None
     if ledgers is not None:
         from affidavit.app.review_pages import ReviewPages
         from affidavit.web.ledger_handlers import LedgerHandlers
@@ -78,11 +85,15 @@ def build_application(
         json_limits = settings.request_limits.json
         on_ledgers = LedgerHandlers(ledgers, json_limits, limiter, slots)
         on_pages = PageHandlers(ReviewPages(ledgers), limiter, slots)
+        if project is not None:
+            on_accounts = _account_handlers(ledgers.store, project, json_limits, limiter, slots)
+            find_sign_in = on_accounts.accounts.find
     counters = RequestCounters()
     handlers = Handlers(
         *(use_cases, settings, limiter, slots),
         ledgers=on_ledgers,
         pages=on_pages,
+        accounts=on_accounts,
         counters=counters,
     )
     routes = handlers.routes()
@@ -90,7 +101,13 @@ def build_application(
     app = Litestar(
         routes,
         request_class=ServiceRequest,
-        state=State({"body_seconds": settings.body_seconds, "openapi": openapi}),
+        state=State(
+            {
+                "body_seconds": settings.body_seconds,
+                "openapi": openapi,
+                "has_users": on_accounts is not None,
+            }
+        ),
         openapi_config=None,
         request_max_body_size=settings.max_body_bytes,
         exception_handlers={Exception: _problem_response, HTTPException: _problem_response},
@@ -110,12 +127,41 @@ def build_application(
         new_id=dependencies.new_id,
         seconds=dependencies.seconds,
         counters=counters,
+        find_sign_in=find_sign_in,
+    )
+
+
+def _account_handlers(
+    store: "LedgerStore",
+    project: Path,
+    limits: JsonLimits,
+    limiter: anyio.CapacityLimiter,
+    slots: CallerSlots,
+) -> "AccountHandlers":
+    from affidavit.app.account_admin import AccountAdmin
+    from affidavit.app.accounts import Accounts
+    from affidavit.app.keys import random_bytes
+    from affidavit.app.oidc import OidcClient, find_oidc_settings
+    from affidavit.app.project import Project
+    from affidavit.web.account_handlers import AccountHandlers
+
+    provider = find_oidc_settings(project)
+    return AccountHandlers(
+        Accounts(store, random_bytes),
+        AccountAdmin(store, Project(project)),
+        None if provider is None else OidcClient(provider, lambda: store.export_secret),
+        limits,
+        limiter,
+        slots,
     )
 
 
 def _problem_response(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     state = request_state(request)
     known = _catalogued_error(error, request)
+    if _asks_to_sign_in(request, known):
+        path = quote(state.path)
+        return Response("", status_code=303, headers={"location": f"/sign-in?next={path}"})
     problem = problem_from(known, state.request_id)
     state.error, state.code = known, problem.code
     if "text/html" in request.headers.get("accept", ""):
@@ -128,6 +174,14 @@ def _problem_response(request: Request[Any, Any, Any], error: Exception) -> Resp
         media_type=MEDIA_TYPE,
         headers=dict(problem.headers),
     )
+
+
+def _asks_to_sign_in(request: Request[Any, Any, Any], error: Exception) -> bool:
+    """Say whether a browser asked for a page that needs somebody who is signed in."""
+    is_needed = isinstance(error, AffidavitError) and error.fault is faults.KEY_NEEDED
+    is_browser = "text/html" in request.headers.get("accept", "")
+    has_users = request.app.state.get("has_users", False)
+    return bool(is_needed and is_browser and has_users and request.method == "GET")
 
 
 def _catalogued_error(error: Exception, request: Request[Any, Any, Any]) -> Exception:

@@ -48,7 +48,7 @@ from affidavit.web.problems import (
     STATUSES,
     ProblemV1,
 )
-from affidavit.web.routes import LEDGER_ROUTES, PAGE_ROUTES, ROUTES, ServiceRoute
+from affidavit.web.routes import ACCOUNT_ROUTES, LEDGER_ROUTES, PAGE_ROUTES, ROUTES, ServiceRoute
 from affidavit.web.schemas import (
     AnswerReceiptV1,
     Checks,
@@ -65,6 +65,7 @@ from affidavit.web.settings import WebSettings
 from affidavit.web.task_thread import ShortTaskThread
 
 if TYPE_CHECKING:
+    from affidavit.web.account_handlers import AccountHandlers
     from affidavit.web.ledger_handlers import LedgerHandlers
     from affidavit.web.page_handlers import PageHandlers
 
@@ -124,6 +125,7 @@ class Handlers:
     slots: CallerSlots
     ledgers: "LedgerHandlers | None" = None
     pages: "PageHandlers | None" = None
+    accounts: "AccountHandlers | None" = None
     counters: RequestCounters = field(default_factory=RequestCounters)
     short_tasks: ShortTaskThread = field(default_factory=ShortTaskThread)
 
@@ -131,10 +133,12 @@ class Handlers:
         """Return the handlers as routes."""
         ledgers = () if self.ledgers is None else LEDGER_ROUTES
         pages = () if self.pages is None else PAGE_ROUTES
+        accounts = () if self.accounts is None else ACCOUNT_ROUTES
         return [
             *(self._route(route, self) for route in ROUTES),
             *(self._route(route, self.ledgers) for route in ledgers),
             *(self._route(route, self.pages) for route in pages),
+            *(self._route(route, self.accounts) for route in accounts),
         ]
 
     async def answer(

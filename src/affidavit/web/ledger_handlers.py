@@ -398,7 +398,7 @@ class LedgerHandlers:
 
 def _caller(request: Request[Any, Any, Any]) -> Actor:
     caller = request_state(request).caller
-    return Actor(caller.workspace, caller.shown_name)
+    return Actor(caller.workspace, caller.shown_name, caller.identity)
 
 
 def _json(value: Any) -> EncodedJson[Any]:

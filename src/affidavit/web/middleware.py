@@ -8,16 +8,19 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from anyio.to_thread import run_sync
 from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
+from affidavit.store.roles import SignIn
 from affidavit.web.access import AccessControl, Caller
 from affidavit.web.connections import OpenConnections
 from affidavit.web.metrics import RequestCounters
 from affidavit.web.problems import MEDIA_TYPE, problem_from
 from affidavit.web.request_log import RequestLog
 from affidavit.web.routes import UNLIMITED_PATHS, methods_at
+from affidavit.web.sign_in import SESSION_COOKIE, find_cookie, require_own_request
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,6 +63,7 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str]
     seconds: Callable[[], float]
     counters: RequestCounters
+    find_sign_in: Callable[[str], SignIn | None] | None = None
 
     def refusal(
         self, error: AffidavitError, address: str, *, is_logged: bool
@@ -106,7 +110,8 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
             await send(message)
 
         try:
-            state.caller = self.access.identify(address, headers)
+            state.caller = await self._identify(address, headers)
+            require_own_request(state.caller, scope["method"], state.path, headers)
             if state.path not in UNLIMITED_PATHS:
                 self.access.require_rate(state.caller)
             await self.app(_scope_for_routes(scope), receive, send_with_headers)
@@ -118,6 +123,14 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
             taken = self.seconds() - began
             self.counters.add(state.status or 0, taken)
             self._log_request(state, taken)
+
+    async def _identify(self, address: str, headers: dict[str, str]) -> Caller:
+        caller = self.access.identify(address, headers)
+        token = find_cookie(headers, SESSION_COOKIE)
+        if token is None or self.find_sign_in is None or "authorization" in headers:
+            return caller
+        user = await run_sync(self.find_sign_in, token)
+        return caller if user is None else Caller(address, user=user, token=token)
 
     def _log_request(self, state: RequestState, seconds: float) -> None:
         key = state.caller.key
@@ -131,6 +144,7 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
             bytes=state.sent_bytes,
             client=state.caller.address,
             key=None if key is None else key.id,
+            user=None if state.caller.user is None else state.caller.user.name,
             code=state.code,
             receipt_id=state.receipt_id,
             anchor_problem=state.anchor_problem,

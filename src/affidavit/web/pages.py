@@ -59,6 +59,9 @@ class Viewer(Struct, frozen=True, kw_only=True):
     workspace: str
     may_edit: bool
     may_review: bool
+    may_administer: bool
+    csrf: str | None
+    """The token of a sign-in, which its changing requests carry; None without a sign-in."""
 
 
 def viewer_of(caller: Caller) -> Viewer:
@@ -66,17 +69,11 @@ def viewer_of(caller: Caller) -> Viewer:
     return Viewer(
         name=caller.shown_name,
         workspace=caller.workspace,
-        may_edit=_may(caller, ApiKeyScope.EDIT),
-        may_review=_may(caller, ApiKeyScope.REVIEW),
+        may_edit=ApiKeyScope.EDIT in caller.scopes,
+        may_review=ApiKeyScope.REVIEW in caller.scopes,
+        may_administer=ApiKeyScope.ADMIN in caller.scopes,
+        csrf=None if caller.user is None else caller.user.csrf,
     )
-
-
-def _may(caller: Caller, scope: ApiKeyScope) -> bool:
-    try:
-        caller.require(scope)
-    except AffidavitError:
-        return False
-    return True
 
 
 def render_page(name: str, *, status: int = 200, **values: Any) -> PageResponse:

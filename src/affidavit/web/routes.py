@@ -34,13 +34,16 @@ class ServiceRoute(Struct, frozen=True, kw_only=True):
     media_type: str = JSON
     has_upload: bool = False
     """The body is a document, and not JSON."""
+    has_form: bool = False
+    """The body is what an HTML form sends."""
     is_page: bool = False
     """It is for browsers, and not part of the API."""
 
     @property
     def has_json_body(self) -> bool:
         """Whether the body of a request is JSON."""
-        return self.method in ("POST", "PATCH", "PUT") and not self.has_upload
+        is_other = self.has_upload or self.has_form
+        return self.method in ("POST", "PATCH", "PUT") and not is_other
 
     def possible_faults(self, *, anonymous: bool) -> Iterator[Fault]:
         """Yield every fault that a caller may receive."""
@@ -49,6 +52,10 @@ class ServiceRoute(Struct, frozen=True, kw_only=True):
         if self.scope is not None:
             yield service.KEY_NEEDED
             yield service.SCOPE_NEEDED
+            yield service.ROLE_NEEDED
+            if self.method != "GET":
+                yield service.CSRF_TOKEN
+                yield service.CROSS_SITE
             if anonymous:
                 yield service.WRONG_HOST
         if self.has_json_body:
@@ -249,9 +256,72 @@ PAGE_ROUTES: Final = (
 """The pages for people, and what they consist of."""
 
 
+def _account_route(
+    method: Literal["GET", "POST", "PATCH", "PUT", "DELETE"],
+    path: str,
+    handler: str,
+    *found: Fault,
+    scope: ApiKeyScope | None = ApiKeyScope.ADMIN,
+    media_type: str = JSON,
+) -> ServiceRoute:
+    slots = () if method in ("POST", "PATCH", "PUT") else (service.SHARE_USED, service.BUSY)
+    return ServiceRoute(
+        method=method,
+        path=f"/api/v1/{path}",
+        handler=handler,
+        scope=scope,
+        faults=(service.NOT_READY, *slots, *found),
+        media_type=media_type,
+    )
+
+
+def _account_page(
+    method: Literal["GET", "POST"], path: str, handler: str, scope: ApiKeyScope | None = None
+) -> ServiceRoute:
+    return ServiceRoute(
+        method=method,
+        path=path,
+        handler=handler,
+        scope=scope,
+        media_type="text/html",
+        has_form=method == "POST",
+        is_page=True,
+    )
+
+
+_USER: Final = (service.USER_PASSWORD, store.REQUEST_INVALID)
+
+ACCOUNT_ROUTES: Final = (
+    _account_route("GET", "me", "me", service.KEY_NEEDED, scope=None),
+    _account_route("GET", "users", "list_users"),
+    _account_route("POST", "users", "add_user", service.USER_NAME, *_USER),
+    _account_route(
+        "PATCH", "users/{user_id}", "change_user", service.USER_UNKNOWN, service.USER_CHANGE, *_USER
+    ),
+    _account_route("GET", "apikeys", "list_api_keys"),
+    _account_route("POST", "apikeys", "new_api_key", service.API_KEY_NAME, store.EXPIRY),
+    _account_route("DELETE", "apikeys/{key_id}", "revoke_api_key", service.API_KEY_UNKNOWN),
+    _account_route("GET", "audit", "export_audit", media_type="application/jsonl"),
+    _account_page("GET", "/sign-in", "sign_in_page"),
+    _account_page("POST", "/sign-in", "sign_in"),
+    _account_page("POST", "/sign-out", "sign_out"),
+    _account_page("POST", "/workspace", "switch_workspace"),
+    _account_page("GET", "/sign-in/oidc", "begin_oidc"),
+    _account_page("GET", "/sign-in/oidc/callback", "finish_oidc"),
+    _account_page("GET", "/users", "users_page", ApiKeyScope.ADMIN),
+    _account_page("POST", "/users", "users_form", ApiKeyScope.ADMIN),
+)
+"""Signing in, users, API keys and the audit log."""
+
+
+def is_form_path(path: str) -> bool:
+    """Say whether a path takes what an HTML form sends."""
+    return any(route.has_form and route.path == path for route in ACCOUNT_ROUTES)
+
+
 def methods_at(path: str) -> tuple[str, ...]:
     """Return the methods that a path accepts. HEAD is accepted where GET is."""
-    every = (*ROUTES, *LEDGER_ROUTES, *PAGE_ROUTES)
+    every = (*ROUTES, *LEDGER_ROUTES, *PAGE_ROUTES, *ACCOUNT_ROUTES)
     found = [route.method for route in every if _is_at(route.path, path.rstrip("/"))]
     return tuple(sorted({*found, "HEAD"} if "GET" in found else found))
 

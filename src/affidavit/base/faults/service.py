@@ -133,3 +133,106 @@ SHARE_USED = Fault(
     "wait {seconds} s (see Retry-After), or for the responses, and try again",
     Exit.UNKNOWN,
 )
+
+# AF540 to AF559: people who sign in, and the audit log.
+
+SIGN_IN_REFUSED = Fault(
+    "AF540",
+    "sign_in.refused",
+    "the name or the password is not right",
+    "try again, or ask an administrator for a new password",
+)
+SIGN_IN_WAIT = Fault(
+    "AF541",
+    "sign_in.wait",
+    "there were too many failed attempts for this name",
+    "wait {seconds} s (see Retry-After) and try again",
+    Exit.UNKNOWN,
+)
+SIGN_IN_NEEDED = Fault(
+    "AF542",
+    "sign_in.needed",
+    "this needs a person who is signed in",
+    "sign in at /sign-in",
+)
+CSRF_TOKEN = Fault(
+    "AF543",
+    "sign_in.csrf_token",
+    "the request does not carry the token of the sign-in that it uses",
+    "load the page again, and send the token as X-CSRF-Token",
+)
+CROSS_SITE = Fault(
+    "AF544",
+    "sign_in.cross_site",
+    "a page of another site sent this request",
+    "use the pages of the service itself, or send an API key",
+)
+ROLE_NEEDED = Fault(
+    "AF545",
+    "sign_in.role_needed",
+    "the role {role} does not permit this: it lacks the scope {scope}",
+    "ask an administrator of the workspace for another role",
+)
+USER_UNKNOWN = Fault(
+    "AF546",
+    "user.unknown",
+    "the workspace has no user {user!r}",
+    "run `affidavit users list` to see the users",
+)
+USER_NAME = Fault(
+    "AF547",
+    "user.name",
+    "{name!r} cannot be the name of a new user: {problem}",
+    "use up to 64 letters, digits and . _ - @ +, and a name that nobody has",
+)
+USER_PASSWORD = Fault(
+    "AF548",
+    "user.password",
+    "this cannot be a password: {problem}",
+    "use 12 to 128 characters, such as four words that do not belong together",
+)
+USER_CHANGE = Fault(
+    "AF549",
+    "user.change",
+    "this user cannot be changed so: {problem}",
+    "ask another administrator, or run `affidavit users` on the machine of the service",
+)
+OIDC_CONFIG = Fault(
+    "AF550",
+    "oidc.config",
+    "sign-in by OpenID Connect is not configured: {problem}",
+    "see docs/sign-in.md for the table [oidc] of affidavit.toml",
+)
+OIDC_REFUSED = Fault(
+    "AF551",
+    "oidc.refused",
+    "the identity provider did not sign you in: {problem}",
+    "try again from /sign-in, or ask the operator of the service",
+)
+AUDIT_FORMAT = Fault(
+    "AF552",
+    "audit.format",
+    "this is not an audit log: {problem}",
+    "export it again with GET /api/v1/audit or `affidavit audit export`",
+)
+AUDIT_CHAIN = Fault(
+    "AF553",
+    "audit.chain",
+    "the chain of the audit log does not hold: {problem}",
+    "believe nothing in it, and compare it with an earlier export",
+    Exit.TAMPERED,
+)
+AUDIT_SIGNATURE = Fault(
+    "AF554",
+    "audit.signature",
+    "the signature over the end of the audit log does not hold",
+    "believe nothing in it, and compare it with an earlier export",
+    Exit.TAMPERED,
+)
+AUDIT_KEY = Fault(
+    "AF555",
+    "audit.key",
+    "the key {key} that signed the audit log cannot be trusted: {problem}",
+    "name the keys of the service with --keys, from GET /.well-known/signing-key-registry.json",
+    Exit.UNKNOWN,
+)

@@ -147,19 +147,19 @@ UPLOAD_TYPE = Fault(
     "send the bytes of the document with `Content-Type: application/octet-stream`",
 )
 PAGE_UNKNOWN = Fault(
-    "AF873",
+    "AF880",
     "page.unknown",
     "{filename} has no page {page!r} to show: {problem}",
     "ask for /pages/1.png of a PDF, and for no page after its last",
 )
 PAGE_FAILED = Fault(
-    "AF874",
+    "AF881",
     "page.failed",
     "page {page} cannot be shown: {problem}",
     "download the document, and open it in the program that created it",
 )
 QUOTE_RANGE = Fault(
-    "AF875",
+    "AF882",
     "quote.range",
     "there is no text from {start} to {end} in {filename}",
     "give the offsets of a passage, as citations and ledgers have them, with start before end",
