@@ -11,4 +11,4 @@ if ! cmp -s requirements/pages-npm/package-lock.json "$home/.ready"; then
   (cd "$home" && nice npm ci --ignore-scripts --no-audit --no-fund --silent)
   cp requirements/pages-npm/package-lock.json "$home/.ready"
 fi
-.venv/bin/python -m interop.pages_check "$home/node_modules/axe-core/axe.min.js"
+.venv/bin/python -u -m interop.pages_check "$home/node_modules/axe-core/axe.min.js"

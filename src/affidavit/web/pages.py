@@ -76,9 +76,9 @@ def viewer_of(caller: Caller) -> Viewer:
     )
 
 
-def render_page(name: str, *, status: int = 200, **values: Any) -> PageResponse:
+def render_page(file: str, /, *, status: int = 200, **values: Any) -> PageResponse:
     """Return a page from a template."""
-    template = page_templates("affidavit.web").get_template(name)
+    template = page_templates("affidavit.web").get_template(file)
     shown = template.render(asset=asset_address, version=__version__, **values)
     return PageResponse(shown, PAGE_POLICY, status)
 
