@@ -25,7 +25,7 @@ class Page:
 
     def __init__(self, address: str) -> None:
         place = urlsplit(address)
-        self._socket = socket.create_connection((str(place.hostname), place.port or 80), 30)
+        self._socket = socket.create_connection((str(place.hostname), place.port or 80), 120)
         key = base64.b64encode(os.urandom(16)).decode()
         lines = (
             *(f"GET {place.path} HTTP/1.1", f"Host: {place.netloc}", "Upgrade: websocket"),
