@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Calls a tool of a real MCP server with the official client, over stdio and streamable HTTP.
+# Calls a tool of a real MCP server with the official client, and our own server with it, both over
+# stdio and streamable HTTP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.interop/mcp
@@ -12,3 +13,4 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 PYTHONPATH=src "$home/bin/python" interop/mcp_check.py "$folder"
+PYTHONPATH=src "$home/bin/python" interop/mcp_agent.py "$folder"

@@ -320,6 +320,7 @@ BODIES = {
     "approval": {"decision": "approved", "reason": "x"},
     "export": {"format": "json"},
 }
+QUERIES = {"quote": "?start=0&end=9"}
 OWN = frozenset({"/documents", "/sessions"})
 
 
@@ -332,13 +333,14 @@ def test_no_route_reaches_what_another_workspace_has(client: LedgerClient) -> No
         "claim_id": mine["entries"][3]["claim_id"],
         "chunk_hash": mine["entries"][0]["evidence_chunk_ids"][0],
         "export_id": "00000000-0000-0000-0000-000000000000",
+        "page": "1.png",
     }
     other = client.of_workspace("other")
     tried = 0
     for method, pattern in _routes():
         if pattern in OWN and method == "POST":
             continue
-        path = pattern.format(**values)
+        path = pattern.format(**values) + QUERIES.get(pattern.rpartition("/")[2], "")
         body = BODIES.get(method) or BODIES.get(path.rpartition("/")[2])
         reply = other.ask(method, path, body)
         tried += 1

@@ -14,17 +14,19 @@ from typing import Annotated, Any, Final, TypeVar
 from msgspec import Meta, Struct
 
 from affidavit.app.clock import now, now_ms
-from affidavit.app.ledger_store import LedgerStore
+from affidavit.app.ledger_store import LedgerStore, StoreConfig
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import service as faults
 from affidavit.store.audit_rows import add_audit_entry
 from affidavit.store.database import Scope, SystemScope
 from affidavit.store.identity import require_workspace_name
 from affidavit.store.roles import Member, Role, SignIn
+from affidavit.store.schema import newest_revision, revision_of
 from affidavit.store.users import (
     UserRecord,
     add_sign_in,
     add_user,
+    any_user,
     change_user,
     end_sign_in,
     failures_of,
@@ -94,6 +96,17 @@ class Administrator:
     workspace: str
     name: str
     user_id: str | None = None
+
+
+def has_users(config: StoreConfig) -> bool:
+    """Say whether anybody could sign in to a store, which may not exist yet."""
+    store = LedgerStore(config)
+    try:
+        if revision_of(store.database) != newest_revision():
+            return False
+        return store.database.system(any_user, writes=False)
+    finally:
+        store.close()
 
 
 class Accounts:

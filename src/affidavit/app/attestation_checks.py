@@ -32,6 +32,7 @@ from affidavit.seal.attestation import (
     predicate_type_named,
     verify_attestation,
 )
+from affidavit.seal.audit import is_audit_log
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.dsse import (
     Envelope,
@@ -82,20 +83,27 @@ class VerifiableKind(StrEnum):
     """What a file is that can be verified. A receipt is everything that is nothing else."""
 
     ATTESTATION = "attestation"
+    AUDIT_LOG = "audit_log"
     BUNDLE = "bundle"
     EVENT_PROOF = "event_proof"
     LOG_PROOF = "log_proof"
     RECEIPT = "receipt"
 
 
-def kind_of_file(path: Path) -> VerifiableKind:
-    """Return what a file is, by its content and not by its name."""
-    with open_to_read(path) as stream:
-        head = stream.peek(_PEEKED_BYTES)[:_PEEKED_BYTES]
+def _kind_of_head(head: bytes) -> VerifiableKind | None:
     if head.startswith(GZIP_MAGIC):
         return VerifiableKind.BUNDLE
     if head.startswith((PROOF_HEADER.encode(), CONSISTENCY_START.encode())):
         return VerifiableKind.LOG_PROOF
+    return VerifiableKind.AUDIT_LOG if is_audit_log(head) else None
+
+
+def kind_of_file(path: Path) -> VerifiableKind:
+    """Return what a file is, by its content and not by its name."""
+    with open_to_read(path) as stream:
+        head = stream.peek(_PEEKED_BYTES)[:_PEEKED_BYTES]
+    if kind := _kind_of_head(head):
+        return kind
     if path.suffix.lower() in LINE_ENDINGS or path.stat().st_size > DOCUMENT_LIMITS.max_bytes:
         return VerifiableKind.RECEIPT
     raw = read_bounded(path, DOCUMENT_LIMITS.max_bytes)

@@ -501,6 +501,7 @@ class LedgerService:
             }
             scope.insert(exports, [row])
             add_job(scope, "export", export_id, at=now(), now_ms=now_ms())
+            _audit(scope, caller, "ledger.export", session_id, format=format_name)
             return export_id
 
         export_id = self._write(caller, work)

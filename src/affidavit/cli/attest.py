@@ -246,6 +246,7 @@ class VerifyOptions(Struct, frozen=True, kw_only=True):
 
 # Which of them decide on what is no attestation.
 _USED_OPTIONS: Final = {
+    "audit_log": ("keys", "project", "since", "jobs"),
     "bundle": ("pack_names", "jobs", "limits"),
     "event_proof": ("subject", "root", "jobs"),
     "log_proof": ("log_keys", "proofs", "since", "at", "jobs"),
@@ -287,7 +288,8 @@ def other_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--since",
             multiple=True,
             type=path,
-            help="A checkpoint that you kept, which the log has to continue. Repeatable.",
+            help="A checkpoint that you kept, or an export of an audit log, which the log has to"
+            " continue. Repeatable.",
         ),
         click.option(
             "--pack",
@@ -337,6 +339,8 @@ def verify_other(
     match kind:
         case VerifiableKind.ATTESTATION:
             return _verify_attestations(terminal, paths, options)
+        case VerifiableKind.AUDIT_LOG:
+            return _verify_audit_logs(terminal, paths, options)
         case VerifiableKind.BUNDLE:
             return _verify_bundles(terminal, paths, options)
         case VerifiableKind.EVENT_PROOF:
@@ -409,6 +413,22 @@ def _verify_attestations(terminal: Terminal, paths: Sequence[Path], options: Ver
         terminal.print_json(attestations_as_json(outcomes))
     else:
         terminal.show(attestations_text(outcomes))
+    return worst_exit(outcome.exit for outcome in outcomes)
+
+
+def _verify_audit_logs(terminal: Terminal, paths: Sequence[Path], options: VerifyOptions) -> Exit:
+    from affidavit.app.audit_logs import verify_audit_file
+    from affidavit.app.verify import key_files
+    from affidavit.reports.verification_text import audit_logs_as_json, audit_logs_text
+
+    trusted = key_files(options.keys, options.project)
+    if not options.keys:
+        note_own_keys(terminal, trusted[0])
+    outcomes = [verify_audit_file(path, trusted, options.since) for path in paths]
+    if terminal.json:
+        terminal.print_json(audit_logs_as_json(outcomes))
+    else:
+        terminal.show(audit_logs_text(outcomes))
     return worst_exit(outcome.exit for outcome in outcomes)
 
 

@@ -304,6 +304,38 @@ _APIKEYS: Final = GroupEntry(
     ),
 )
 
+_USERS: Final = GroupEntry(
+    "users",
+    "Manage who may sign in to the service.",
+    (
+        Example("affidavit users add ada --role admin", "a user who signs in with a password"),
+        Example("affidavit users list", "who may sign in"),
+    ),
+    (
+        _section(
+            "Users",
+            (
+                ("add", "users:add", "Add a user who signs in with a password."),
+                ("list", "users:list_users", "List the users of a workspace."),
+                ("disable", "users:disable", "Disable a user in every workspace."),
+                ("role", "users:role", "Give a user another role in a workspace."),
+            ),
+        ),
+    ),
+)
+
+_AUDIT: Final = GroupEntry(
+    "audit",
+    "Export what people changed in the service.",
+    (Example("affidavit audit export audit.jsonl", "for `affidavit verify`"),),
+    (
+        _section(
+            "Audit log",
+            (("export", "users:export", "Export the audit log of a workspace, signed."),),
+        ),
+    ),
+)
+
 _DB: Final = GroupEntry(
     "db",
     "Look after the store of the service.",
@@ -456,7 +488,10 @@ ROOT: Final = GroupEntry(
             (
                 ("ui", "ui:ui", "Review ledgers in the browser, on this machine."),
                 ("serve", "serve:serve", "Serve ledgers and signed answers over HTTP."),
+                ("mcp", "mcp:mcp", "Serve checks and verification to agents over MCP."),
                 _APIKEYS,
+                _USERS,
+                _AUDIT,
                 _DB,
             ),
         ),

@@ -27,10 +27,12 @@ from affidavit.seal.verification import StepStatus, UnreadableInput, Verificatio
 if TYPE_CHECKING:
     # Verifying a receipt does not load the reader of bundles.
     from affidavit.seal.attestation import AttestationVerification
+    from affidavit.seal.audit import AuditVerification
     from affidavit.seal.bundle.reader import BundleVerification
 
 ReceiptOutcome: TypeAlias = VerifiedInput[ReceiptVerification] | UnreadableInput
 BundleOutcome: TypeAlias = "VerifiedInput[BundleVerification] | UnreadableInput"
+VerifiedAuditLog: TypeAlias = "VerifiedInput[AuditVerification]"
 VerifiedAttestation: TypeAlias = "VerifiedInput[AttestationVerification]"
 
 MAX_LISTED_RECEIPTS: Final = 20  # They fit on a screen; of more, only failures are listed.
@@ -183,6 +185,33 @@ def bundles_as_json(outcomes: Sequence[BundleOutcome]) -> dict[str, object]:
         "exit": int(worst_exit(exits)),
         "bundles": [outcome.as_wire() for outcome in outcomes],
     }
+
+
+def audit_logs_as_json(outcomes: "Sequence[VerifiedAuditLog]") -> dict[str, object]:
+    """Return all outcomes; the shape is the same for one audit log and for many."""
+    exit = worst_exit(outcome.exit for outcome in outcomes)
+    return {
+        "valid": exit is Exit.YES,
+        "exit": int(exit),
+        "audit_logs": [outcome.as_wire() for outcome in outcomes],
+    }
+
+
+def audit_logs_text(outcomes: "Sequence[VerifiedAuditLog]") -> Iterator[TextPart]:
+    """Yield the steps of every audit log, and what they amount to."""
+    for outcome in outcomes:
+        found = outcome.verification
+        yield _step_table(found.steps)
+        problem = found.problem
+        if problem is None or problem.fault is None:
+            yield (
+                f"Verified: {found.entries} changes of the workspace {found.workspace},"
+                f" exported at {found.exported_at} ({outcome.name})"
+            )
+            continue
+        result = "Tampered" if outcome.exit is Exit.TAMPERED else "Could not tell"
+        yield f"{result}: {outcome.name}: {single_line(problem.detail)}"
+        yield f"Next: {problem.fault.next_step}"
 
 
 def bundles_text(outcomes: Sequence[BundleOutcome]) -> Iterator[TextPart]:

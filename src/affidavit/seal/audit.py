@@ -32,7 +32,7 @@ from affidavit.seal.verification import StepStatus, VerificationStep
 SCHEMA: Final = "affidavit-audit/v1"
 BEGINNING: Final = digest_of(b"")
 """What the first entry has as the digest of the entry before."""
-FORMAT, CHAIN, SIGNATURE, KEY = "format", "chain", "signature", "key"
+FORMAT, CHAIN, SIGNATURE, KEY, EARLIER = "format", "chain", "signature", "key", "earlier"
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _DOMAIN: Final = b"affidavit audit log\n"
 
@@ -107,13 +107,18 @@ def chain_problem(entries: Sequence[bytes]) -> str | None:
 
 
 class AuditVerification(Struct, frozen=True, kw_only=True):
-    """The four steps of verifying an export."""
+    """The steps of verifying an export."""
 
     workspace: str
     entries: int
     last: str
     exported_at: str
     steps: tuple[VerificationStep, ...]
+
+    @property
+    def problem(self) -> VerificationStep | None:
+        """The first step that does not hold."""
+        return next((step for step in self.steps if step.code is not None), None)
 
     @property
     def exit(self) -> Exit:
@@ -127,19 +132,15 @@ def is_audit_log(first_line: bytes) -> bool:
     return first_line.startswith(b'{"schema":"affidavit-audit/')
 
 
-def verify_audit_log(raw: bytes, trusted: TrustedKeys) -> AuditVerification:
-    """Verify an export in four numbered steps: format, chain, signature, key.
+def verify_audit_log(
+    raw: bytes, trusted: TrustedKeys, earlier: Sequence[bytes] = ()
+) -> AuditVerification:
+    """Verify an export in numbered steps: format, chain, signature, key, and earlier exports.
 
     Raise if it cannot be read at all.
     """
     # Step 1: every line is what it has to be.
-    lines = raw.split(b"\n")
-    if len(lines) < 3 or lines[-1] != b"":
-        raise _malformed("it does not end with a whole line")
-    head, end = _converted(decode(lines[0]), AuditHead), _converted(decode(lines[-2]), AuditEnd)
-    if head.schema != SCHEMA:
-        raise _malformed(f"its schema is {head.schema!r}, not {SCHEMA!r}")
-    entries = lines[1:-2]
+    head, entries, end = _parts(raw)
     steps = [_step(1, FORMAT, f"{len(entries)} entries of the workspace {head.workspace}")]
 
     # Step 2: each entry names the digest of the one before, and the end that of the last one.
@@ -153,6 +154,10 @@ def verify_audit_log(raw: bytes, trusted: TrustedKeys) -> AuditVerification:
 
     # Steps 3 and 4: a key that is trusted signed the end.
     steps.extend(_signature_steps(head, end, trusted))
+
+    # Step 5: nothing that an earlier export had was changed or left out.
+    if earlier:
+        steps.append(_continuation_step(head, entries, earlier))
     return AuditVerification(
         workspace=head.workspace,
         entries=len(entries),
@@ -160,6 +165,30 @@ def verify_audit_log(raw: bytes, trusted: TrustedKeys) -> AuditVerification:
         exported_at=end.exported_at,
         steps=tuple(steps),
     )
+
+
+def _parts(raw: bytes) -> tuple[AuditHead, list[bytes], AuditEnd]:
+    lines = raw.split(b"\n")
+    if len(lines) < 3 or lines[-1] != b"":
+        raise _malformed("it does not end with a whole line")
+    head, end = _converted(decode(lines[0]), AuditHead), _converted(decode(lines[-2]), AuditEnd)
+    if head.schema != SCHEMA:
+        raise _malformed(f"its schema is {head.schema!r}, not {SCHEMA!r}")
+    return head, lines[1:-2], end
+
+
+def _continuation_step(
+    head: AuditHead, entries: Sequence[bytes], earlier: Sequence[bytes]
+) -> VerificationStep:
+    problem, most = None, 0
+    for raw in earlier:
+        kept, before, _ = _parts(raw)
+        most = max(most, len(before))
+        if kept.workspace != head.workspace:
+            problem = f"the earlier export is of the workspace {kept.workspace}"
+        elif list(entries[: len(before)]) != before:
+            problem = "it does not begin with the entries of an earlier export"
+    return _step(5, EARLIER, f"it continues the {most} entries of an earlier export", problem)
 
 
 def _signature_steps(

@@ -11,7 +11,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import CATALOG
 from affidavit.base.notebook import result_table
 
-InputKind = Literal["receipt", "bundle", "attestation"]
+InputKind = Literal["receipt", "bundle", "attestation", "audit_log"]
 
 
 class StepStatus(StrEnum):

@@ -41,6 +41,12 @@ def token_digest(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
+def any_user(system: SystemScope) -> bool:
+    """Say whether there is a user who is not disabled."""
+    query = select(users.c.id).where(users.c.disabled.is_(False)).limit(1)
+    return system.execute(query).first() is not None
+
+
 def user_named(system: SystemScope, name: str) -> UserRecord | None:
     """Return the user of a name."""
     return _user(system.execute(select(*_USER).where(users.c.name == name)).first())

@@ -80,9 +80,16 @@ def _address_error(address: ListenAddress, reason: str) -> AffidavitError:
 
 
 def require_keys_for(host: str, config: ServiceConfig) -> None:
-    """Raise if the service would be reachable by others without any API key."""
+    """Raise if others could reach the service, and nobody of them could use it."""
+    from affidavit.app.accounts import has_users
+    from affidavit.app.oidc import find_oidc_settings
+
+    provider = find_oidc_settings(config.project)  # An error in it is reported now, too.
+    if is_loopback(host) or provider is not None:
+        return
     keys = api_key_file(config.project).keys()
-    if not is_loopback(host) and all(key.revoked_at is not None for key in keys):
+    has_key = any(key.revoked_at is None for key in keys)
+    if not has_key and (config.store is None or not has_users(config.store)):
         raise AffidavitError(faults.SERVE_KEYS_NEEDED, host=host)
 
 

@@ -80,8 +80,9 @@ BAD_REQUEST = Fault(
 SERVE_KEYS_NEEDED = Fault(
     "AF520",
     "serve.keys_needed",
-    "{host} is reachable from other machines, but there is no API key to require",
-    "create one with `affidavit apikeys new NAME`, or serve only this machine: --host 127.0.0.1",
+    "{host} is reachable from other machines, but nobody there could use the service",
+    "add somebody with `affidavit users add NAME --role admin` or `affidavit apikeys new NAME`, or"
+    " serve only this machine: --host 127.0.0.1",
 )
 SERVE_ADDRESS = Fault(
     "AF521",
@@ -235,4 +236,10 @@ AUDIT_KEY = Fault(
     "the key {key} that signed the audit log cannot be trusted: {problem}",
     "name the keys of the service with --keys, from GET /.well-known/signing-key-registry.json",
     Exit.UNKNOWN,
+)
+MCP_MISSING = Fault(
+    "AF556",
+    "mcp.missing",
+    "the package mcp is not installed",
+    "run `pip install 'affidavit[ledger,mcp]'`",
 )

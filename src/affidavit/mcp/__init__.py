@@ -1,0 +1,1 @@
+"""The tools of Affidavit for agents, over the Model Context Protocol."""
