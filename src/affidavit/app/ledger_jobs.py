@@ -186,8 +186,6 @@ class LedgerWorker:
         rules = ledger_rules_for(None, found.settings.gates)
         judge = with_thresholds(_judge(found.settings.judge, self.project), rules.judge_thresholds)
         index = self.store.index(workspace)
-        if not index.documents:
-            raise AffidavitError(evidence.SOURCES_NONE)
         context = CheckContext(index, judge, rules, TOP_K, index.findings)
         request = CheckRequest(
             answer=answer,
@@ -231,7 +229,7 @@ def exported(scope: Scope, run_id: str, format_name: str) -> bytes:
     ledger, decisions = stored_ledger(scope, run_id), decisions_of(scope, run_id)
     seen = reviewed_ledger(ledger, decisions)
     if format_name != "json" or not decisions:
-        return b"".join(render("ledger", format_name, seen))
+        return b"".join(render("ledger", format_name, seen, review=decisions))
     review = {
         "decisions": decisions,
         "summary": seen.summary,

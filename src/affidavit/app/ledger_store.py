@@ -13,6 +13,7 @@ from sqlalchemy import select
 from affidavit.app.clock import now
 from affidavit.app.project import Project
 from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import evidence
 from affidavit.base.faults import input as input_faults
 from affidavit.documents.growing_index import open_growing_index, update_index
 from affidavit.documents.index import SourceIndex, boxes_within, page_of
@@ -153,8 +154,10 @@ class LedgerStore:
         return bytes.fromhex(self.database.system(work))
 
     def index(self, workspace: str) -> SourceIndex:
-        """Return the index of the documents that are ready now."""
+        """Return the index of the documents that are ready now; raise if there is none."""
         stored = self.database.read(workspace, lambda scope: list_documents(scope, status="ready"))
+        if not stored:
+            raise AffidavitError(evidence.SOURCES_NONE)
         place = self.config.data / "indexes" / workspace
 
         def chunks_of(document_id: str) -> dict[int, Chunk]:

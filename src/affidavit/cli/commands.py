@@ -486,6 +486,7 @@ ROOT: Final = GroupEntry(
         _section(
             "Serve",
             (
+                ("ui", "ui:ui", "Review ledgers in the browser, on this machine."),
                 ("serve", "serve:serve", "Serve ledgers and signed answers over HTTP."),
                 ("mcp", "mcp:mcp", "Serve checks and verification to agents over MCP."),
                 _APIKEYS,

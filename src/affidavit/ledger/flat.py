@@ -7,7 +7,7 @@ become spaces, and runs of white space become one. Rule S7 of docs/ledger.md.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from affidavit.ledger.anchors import ANCHOR, Anchor, anchor_from_match
 from affidavit.ledger.model import Span
@@ -25,6 +25,16 @@ _TOKEN: Final = re.compile(
     re.IGNORECASE,
 )
 _RUN: Final = re.compile(r"\*\*?|__?|~~")
+
+
+Style = Literal["strong", "em", "del", "code", "link"]
+_STYLES: Final[dict[str, Style]] = {
+    "*": "em",
+    "_": "em",
+    "**": "strong",
+    "__": "strong",
+    "~~": "del",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,26 @@ def flatten(answer: str, lines: Sequence[Span]) -> Flat:
     for start, end in _emphasis_marks(raw):
         raw.drop(start, end)
     return _joined(raw)
+
+
+def styled_ranges(answer: str, lines: Sequence[Span]) -> tuple[tuple[Span, Style], ...]:
+    """Return which ranges of the answer its marks emphasise, or show as code or as a link."""
+    raw = _Raw(answer, lines)
+    ranges: list[tuple[int, int, Style]] = []
+    for token in _TOKEN.finditer(raw.text):
+        _take_out(raw, token)
+        if token["code"]:
+            ranges.append((*token.span("inside"), "code"))
+        elif token["link"]:
+            ranges.append((*token.span("shown"), "link"))
+    marks = list(_emphasis_marks(raw))
+    for opening, closing in zip(marks[::2], marks[1::2], strict=True):
+        ranges.append((opening[1], closing[0], _STYLES[raw.text[slice(*opening)]]))
+    return tuple(
+        (Span(raw.at[start], raw.at[end - 1] + 1), style)
+        for start, end, style in ranges
+        if start < end
+    )
 
 
 def _take_out(raw: _Raw, token: re.Match[str]) -> None:

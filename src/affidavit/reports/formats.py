@@ -5,7 +5,7 @@ made from this table. A renderer takes a result and returns text, bytes, or byte
 imported when it is used, because PDF and HTML need libraries that other formats do not.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from affidavit.ledger.record import ClaimOrder
+    from affidavit.ledger.review import HumanDecision
 
 ResultKind = Literal["gate", "ledger", "lint"]
 """A `decision.report.Report`, a `ledger.record.Ledger`, or a `lint_text.LintOutput`."""
@@ -33,7 +34,7 @@ class Format:
     draws_history: bool = False
     """The renderer of gate reports also takes the runs of a history."""
     orders_claims: bool = False
-    """The renderer of ledgers also takes the `order` of the claims."""
+    """The renderer of ledgers also takes the `order` of the claims, and what people decided."""
     shows_unreadable: bool = False
     """The renderer of lints shows a bundle that cannot be read, so the run does not end there."""
 
@@ -103,15 +104,16 @@ def render(
     history: Iterable[Any] = (),
     *,
     order: "ClaimOrder" = "review",
+    review: "Sequence[HumanDecision]" = (),
 ) -> Iterable[bytes]:
-    """Return a result in a format; `history` and `order` are used where the format has them."""
+    """Return a result in a format; the other arguments are used where the format has them."""
     (chosen,) = (each for each in formats_of(kind) if each.name == name)
     module, _, function = (chosen.renderer(kind) or "").partition(":")
     draw = getattr(import_module(module), function)
     if kind == "gate" and chosen.draws_history:
         made = draw(result, history)
     elif kind == "ledger" and chosen.orders_claims:
-        made = draw(result, order=order)
+        made = draw(result, order=order, review=review)
     else:
         made = draw(result)
     if isinstance(made, str):

@@ -1,19 +1,23 @@
 """The ledger as Markdown: the shape of evidence-ledger.md, section 9.1. Rules M1 to M3."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from affidavit.decision.decision import status_words
 from affidavit.ledger.labels import VERDICT_NAMES, long_place, percent_rounded_down, verdict_label
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.record import ClaimOrder, Ledger, LedgerEntry
+from affidavit.ledger.review import HumanDecision
+from affidavit.reports.ledger_wording import decision_words
 
 _SPECIAL: Final = re.compile(r"[\\`*<>\[\]|]|(?<!\w)[_~]|_(?!\w)")
 _NOT_MEASURED: Final = "not measured"
 
 
-def ledger_to_markdown(ledger: Ledger, order: ClaimOrder = "review") -> str:
+def ledger_to_markdown(
+    ledger: Ledger, order: ClaimOrder = "review", review: Sequence[HumanDecision] = ()
+) -> str:
     """Return the Markdown export. A claim keeps its number in the answer in every order."""
     return "\n".join(
         [
@@ -23,6 +27,7 @@ def ledger_to_markdown(ledger: Ledger, order: ClaimOrder = "review") -> str:
             *_risks(ledger),
             *_actions(ledger),
             *_decision(ledger),
+            *_review(ledger, review),
             *_findings(ledger),
             *_foot(ledger),
         ]
@@ -115,6 +120,17 @@ def _decision(ledger: Ledger) -> Iterator[str]:
     if not ledger.gates.results:
         yield "No gate was set, so nothing was decided."
     yield ""
+
+
+def _review(ledger: Ledger, review: Sequence[HumanDecision]) -> Iterator[str]:
+    """What people decided, the first decision first; a ledger without it has no such section."""
+    if review:
+        numbers = {entry.claim_id: number for number, entry in enumerate(ledger.entries, 1)}
+        yield from ("### Review", "")
+        for decision in review:
+            said = f"{decision.decided_by} {decision_words(decision, numbers)}: {decision.reason}"
+            yield f"- {decision.decided_at[:10]} {decision.decided_at[11:16]} UTC: {_escaped(said)}"
+        yield ""
 
 
 def _findings(ledger: Ledger) -> Iterator[str]:

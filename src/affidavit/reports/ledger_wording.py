@@ -12,6 +12,7 @@ from affidavit.ledger.adjudication import gate_measures
 from affidavit.ledger.gates import MINOR_UNSUPPORTED, UNSUPPORTED, stored_gate
 from affidavit.ledger.labels import full_place
 from affidavit.ledger.record import Ledger, LocatedReading
+from affidavit.ledger.review import HumanDecision
 
 LEDGER_DECISION_NAMES: Final[Mapping[Decision, str]] = MappingProxyType(
     {
@@ -101,6 +102,39 @@ def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
             result.status,
             status_words(result.status, result.value).capitalize(),
         )
+
+
+def decision_words(decision: HumanDecision, numbers: Mapping[str, int]) -> str:
+    """Return what a person decided: "approved the answer", "changed the verdict of claim 3 ..."."""
+    if decision.claim_id is None:
+        return f"{decision.to_value} the answer"
+    claim, to = f"claim {numbers[decision.claim_id]}", title_case(decision.to_value)
+    field = title_case(decision.field).lower()
+    if decision.from_value == decision.to_value:
+        return f"confirmed the {field} of {claim}: {to}"
+    return f"changed the {field} of {claim} from {title_case(decision.from_value)} to {to}"
+
+
+class ConfidenceBadge(NamedTuple):
+    """How a confidence is shown: section 6.2 of the seed. `name` is a class of the pages."""
+
+    least: float
+    name: str
+    words: str
+
+
+CONFIDENCE_BADGES: Final = (
+    ConfidenceBadge(0.85, "high", "High confidence"),
+    ConfidenceBadge(0.7, "good", "Good confidence"),
+    ConfidenceBadge(0.5, "moderate", "Moderate confidence"),
+    ConfidenceBadge(0.3, "low", "Low confidence"),
+    ConfidenceBadge(0.0, "very-low", "Very low confidence"),
+)
+
+
+def confidence_badge(score: float) -> ConfidenceBadge:
+    """Return the badge of a confidence."""
+    return next(badge for badge in CONFIDENCE_BADGES if score >= badge.least)
 
 
 def format_citation(reading: LocatedReading) -> str:

@@ -1,11 +1,13 @@
 """The Jinja environment of the HTML pages: values are escaped, a missing name is an error."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+@cache
 def page_templates(package: str = "affidavit.reports") -> "Environment":
     """Return the environment with the templates of a package; those of reports are in each."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined

@@ -28,11 +28,11 @@ from affidavit.app.service import CreatedApiKey, ListedApiKey
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
-from affidavit.reports.page_templates import page_templates
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.store.roles import Member, Role
 from affidavit.web.access import Caller, CallerSlots
-from affidavit.web.bodies import NO_BODY, EncodedJson, PageResponse, RawBody, request_state
+from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, request_state
+from affidavit.web.pages import render_page, viewer_of
 from affidavit.web.problems import STATUSES
 from affidavit.web.sign_in import (
     FORM_COOKIE,
@@ -50,9 +50,6 @@ UserId = Annotated[str, PathParameter(schema_extra={"format": "uuid"})]
 KeyId = Annotated[str, PathParameter(schema_extra={"pattern": "^[0-9a-f]{12}$"})]
 
 JSON_LINES: Final = "application/jsonl"
-ACCOUNT_POLICY: Final = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'"
-)
 SIGN_IN_SECONDS: Final = 12 * 60 * 60
 FLOW_SECONDS: Final = 600
 FORM_SECONDS: Final = 3600
@@ -266,7 +263,7 @@ class AccountHandlers:
             scopes=[scope.value for scope in ApiKeyScope],
             csrf=token,
             new_key=new_key,
-            is_signed_in=caller.user is not None,
+            viewer=viewer_of(caller),
         )
         if csrf is None:
             page.set_cookie(cookie(FORM_COOKIE, token, FORM_SECONDS, is_strict=True))
@@ -288,6 +285,7 @@ class AccountHandlers:
             next=target,
             name=name[:64],
             provider=provider,
+            viewer=None,
         )
         page.set_cookie(cookie(FORM_COOKIE, token, FORM_SECONDS, is_strict=True))
         if problem is not None and problem.fault is faults.SIGN_IN_WAIT:
@@ -357,9 +355,8 @@ def _page(template: str, problem: AffidavitError | None, **values: Any) -> Respo
     shown = None
     if problem is not None:
         shown = f"{problem.message[:1].upper()}{problem.message[1:]}. Next: {problem.next_step}."
-    text = page_templates("affidavit.web").get_template(template).render(problem=shown, **values)
     status = 200 if problem is None else STATUSES[problem.fault].value
-    return PageResponse(text, ACCOUNT_POLICY, status)
+    return render_page(template, status=status, problem=shown, **values)
 
 
 def _json(value: Any) -> EncodedJson[Any]:

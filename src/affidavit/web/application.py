@@ -76,12 +76,15 @@ def build_application(
     """Return the service over some use cases; without a store it has no ledgers and no users."""
     slots = CallerSlots(settings.max_running)
     limiter = anyio.CapacityLimiter(settings.max_running)
-    on_ledgers, on_accounts, find_sign_in = None, None, None
+    on_ledgers, on_pages, on_accounts, find_sign_in = None, None, None, None
     if ledgers is not None:
+        from affidavit.app.review_pages import ReviewPages
         from affidavit.web.ledger_handlers import LedgerHandlers
+        from affidavit.web.page_handlers import PageHandlers
 
         json_limits = settings.request_limits.json
         on_ledgers = LedgerHandlers(ledgers, json_limits, limiter, slots)
+        on_pages = PageHandlers(ReviewPages(ledgers), limiter, slots)
         if project is not None:
             on_accounts = _account_handlers(ledgers.store, project, json_limits, limiter, slots)
             find_sign_in = on_accounts.accounts.find
@@ -89,6 +92,7 @@ def build_application(
     handlers = Handlers(
         *(use_cases, settings, limiter, slots),
         ledgers=on_ledgers,
+        pages=on_pages,
         accounts=on_accounts,
         counters=counters,
     )
@@ -160,6 +164,10 @@ def _problem_response(request: Request[Any, Any, Any], error: Exception) -> Resp
         return Response("", status_code=303, headers={"location": f"/sign-in?next={path}"})
     problem = problem_from(known, state.request_id)
     state.error, state.code = known, problem.code
+    if "text/html" in request.headers.get("accept", ""):
+        from affidavit.web.pages import problem_page
+
+        return problem_page(problem)
     return Response(
         problem.body,
         status_code=problem.status,

@@ -48,7 +48,7 @@ from affidavit.web.problems import (
     STATUSES,
     ProblemV1,
 )
-from affidavit.web.routes import ACCOUNT_ROUTES, LEDGER_ROUTES, ROUTES, ServiceRoute
+from affidavit.web.routes import ACCOUNT_ROUTES, LEDGER_ROUTES, PAGE_ROUTES, ROUTES, ServiceRoute
 from affidavit.web.schemas import (
     AnswerReceiptV1,
     Checks,
@@ -67,6 +67,7 @@ from affidavit.web.task_thread import ShortTaskThread
 if TYPE_CHECKING:
     from affidavit.web.account_handlers import AccountHandlers
     from affidavit.web.ledger_handlers import LedgerHandlers
+    from affidavit.web.page_handlers import PageHandlers
 
 FaultCode = Annotated[
     str,
@@ -123,6 +124,7 @@ class Handlers:
     limiter: anyio.CapacityLimiter
     slots: CallerSlots
     ledgers: "LedgerHandlers | None" = None
+    pages: "PageHandlers | None" = None
     accounts: "AccountHandlers | None" = None
     counters: RequestCounters = field(default_factory=RequestCounters)
     short_tasks: ShortTaskThread = field(default_factory=ShortTaskThread)
@@ -130,10 +132,12 @@ class Handlers:
     def routes(self) -> list[HTTPRouteHandler]:
         """Return the handlers as routes."""
         ledgers = () if self.ledgers is None else LEDGER_ROUTES
+        pages = () if self.pages is None else PAGE_ROUTES
         accounts = () if self.accounts is None else ACCOUNT_ROUTES
         return [
             *(self._route(route, self) for route in ROUTES),
             *(self._route(route, self.ledgers) for route in ledgers),
+            *(self._route(route, self.pages) for route in pages),
             *(self._route(route, self.accounts) for route in accounts),
         ]
 

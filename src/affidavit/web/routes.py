@@ -227,6 +227,35 @@ LEDGER_ROUTES: Final = (
 )
 
 
+def _page_route(
+    path: str,
+    handler: str,
+    scope: ApiKeyScope | None = ApiKeyScope.LEDGERS,
+    method: Literal["GET", "POST"] = "GET",
+    media_type: str = "text/html",
+) -> ServiceRoute:
+    return ServiceRoute(
+        method=method,
+        path=path,
+        handler=handler,
+        scope=scope,
+        media_type=media_type,
+        is_page=True,
+    )
+
+
+PAGE_ROUTES: Final = (
+    _page_route("/", "home"),
+    _page_route("/new", "new_check"),
+    _page_route("/sessions/{session_id}", "session"),
+    _page_route("/sessions/{session_id}/claims/{claim_key}", "claim"),
+    _page_route("/labels.jsonl", "labels", media_type="application/jsonl"),
+    _page_route("/example", "load_example", ApiKeyScope.EDIT, "POST", JSON),
+    _page_route("/assets/{name}", "asset", None),
+)
+"""The pages for people, and what they consist of."""
+
+
 def _account_route(
     method: Literal["GET", "POST", "PATCH", "PUT", "DELETE"],
     path: str,
@@ -292,7 +321,7 @@ def is_form_path(path: str) -> bool:
 
 def methods_at(path: str) -> tuple[str, ...]:
     """Return the methods that a path accepts. HEAD is accepted where GET is."""
-    every = (*ROUTES, *LEDGER_ROUTES, *ACCOUNT_ROUTES)
+    every = (*ROUTES, *LEDGER_ROUTES, *PAGE_ROUTES, *ACCOUNT_ROUTES)
     found = [route.method for route in every if _is_at(route.path, path.rstrip("/"))]
     return tuple(sorted({*found, "HEAD"} if "GET" in found else found))
 
