@@ -226,6 +226,17 @@ def chunks_of_document(scope: Scope, document_id: str) -> dict[int, Chunk]:
     return _chunks_where(scope, document_chunks.c.document_id == document_id)
 
 
+def chunks_within(scope: Scope, document_id: str, start: int, end: int) -> list[Chunk]:
+    """Return the chunks of a document that have a part in a range of its text, in order."""
+    found = _chunks_where(
+        scope,
+        document_chunks.c.document_id == document_id,
+        document_chunks.c.start_offset < end,
+        document_chunks.c.end_offset > start,
+    )
+    return sorted(found.values(), key=lambda chunk: chunk.span.start)
+
+
 def document_by_content_id(scope: Scope, content_id: str) -> StoredDocument | None:
     """Return the document that ledgers call by this id, if it is ready."""
     query = select(*_COLUMNS).where(
@@ -233,6 +244,18 @@ def document_by_content_id(scope: Scope, content_id: str) -> StoredDocument | No
     )
     row = scope.first(query)
     return None if row is None else _document(row)
+
+
+def documents_by_content_ids(scope: Scope, content_ids: Sequence[str]) -> dict[str, str]:
+    """Return the ids of the ready documents that ledgers call by these ids."""
+    found: dict[str, str] = {}
+    for at in range(0, len(content_ids), _AT_ONCE):
+        query = select(documents.c.content_id, documents.c.id).where(
+            documents.c.content_id.in_(content_ids[at : at + _AT_ONCE]),
+            documents.c.status == "ready",
+        )
+        found.update((row.content_id, row.id) for row in scope.rows(query))
+    return found
 
 
 def places_of(scope: Scope, content_id: str) -> tuple[bytes, bytes]:
