@@ -30,11 +30,14 @@ from affidavit.app.ledger_service import (
 )
 from affidavit.app.ledger_views import (
     CitationV1,
+    ClaimDetailV1,
+    DecisionListV1,
     DecisionV1,
     DocumentListV1,
     DocumentV1,
     ExportV1,
     LedgerResponseV1,
+    PassageV1,
     ProgressEventV1,
     SessionListV1,
     SessionV1,
@@ -43,6 +46,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as service_faults
 from affidavit.base.faults import store as faults
 from affidavit.base.json_values import JsonLimits
+from affidavit.decision.evaluation import DecisionSummary
 from affidavit.ledger.record import Ledger
 from affidavit.web.access import CallerSlots
 from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, request_state
@@ -75,6 +79,9 @@ RunNumber = Annotated[
 ]
 
 OCTETS: Final = "application/octet-stream"
+PNG: Final = "image/png"
+MAX_OFFSET: Final = 2**31 - 1
+"""The columns of offsets are integers of 32 bits."""
 POLL_SECONDS: Final = 0.25
 LONGEST_STREAM_SECONDS: Final = 600.0
 EXPORT_WAIT_SECONDS: Final = 5.0
@@ -142,6 +149,27 @@ class LedgerHandlers:
         path, found = await self._run(request, self.use_cases.original, document_id)
         # Never shown by a browser on this origin: the bytes are those of a stranger.
         return File(path, filename=found.filename, media_type=OCTETS)
+
+    async def document_page(
+        self,
+        request: Request[Any, Any, Any],
+        document_id: Id,
+        page_number: Annotated[int, PathParameter(ge=1)],
+        width: Annotated[int, QueryParameter(name="width", required=False, ge=64, le=2400)] = 1000,
+    ) -> Response[bytes]:
+        """Return a page of a PDF as an image, so many pixels wide."""
+        found = await self._run(request, self.use_cases.page_image, document_id, page_number, width)
+        return Response(found, media_type=PNG)
+
+    async def document_passage(
+        self,
+        request: Request[Any, Any, Any],
+        document_id: Id,
+        start: Annotated[int, QueryParameter(name="start", ge=0, le=MAX_OFFSET)],
+        end: Annotated[int, QueryParameter(name="end", ge=1, le=MAX_OFFSET)],
+    ) -> EncodedJson[PassageV1]:
+        """Return a range of a document's text with its context and its place on the pages."""
+        return _json(await self._run(request, self.use_cases.passage, document_id, start, end))
 
     async def hold_document(
         self,
@@ -241,6 +269,37 @@ class LedgerHandlers:
         """Return the judge's ledger, byte for byte as it replays."""
         found = await self._run(request, self.use_cases.sealed_ledger, session_id, number)
         return EncodedJson(found)
+
+    async def get_claim(
+        self, request: Request[Any, Any, Any], session_id: Id, claim_id: Id
+    ) -> EncodedJson[ClaimDetailV1]:
+        """Return a claim with everything that the judge read about it."""
+        return _json(await self._run(request, self.use_cases.claim, session_id, claim_id))
+
+    async def list_decisions(
+        self,
+        request: Request[Any, Any, Any],
+        session_id: Id,
+        after: Annotated[
+            int, QueryParameter(name="after", required=False, ge=0, le=MAX_OFFSET)
+        ] = 0,
+    ) -> EncodedJson[DecisionListV1]:
+        """List what people decided, from a number on: what others did since you looked."""
+        return _json(await self._run(request, self.use_cases.decisions, session_id, after))
+
+    async def session_gates(
+        self,
+        request: Request[Any, Any, Any],
+        session_id: Id,
+        gates: Annotated[
+            list[str] | None,
+            QueryParameter(
+                name="gate", required=False, schema_extra={"examples": [["coverage>=0.9"]]}
+            ),
+        ] = None,
+    ) -> EncodedJson[DecisionSummary]:
+        """Decide by other gates, after what people decided. Nothing is changed."""
+        return _json(await self._run(request, self.use_cases.gates, session_id, gates or ()))
 
     async def change_claim(
         self,

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import evidence, service, store
+from affidavit.base.faults import evidence, gates, service, store
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.problems import STATUSES
 
@@ -116,6 +116,14 @@ def _ledger_route(
 _NONE: Final = store.ITEM_UNKNOWN
 _DOCUMENT: Final = "documents/{document_id}"
 _SESSION: Final = "sessions/{session_id}"
+_GATES: Final = (
+    gates.GATE_SYNTAX,
+    gates.GATE_TWICE,
+    gates.GATE_DIRECTION,
+    gates.GATE_METRIC,
+    gates.GATE_RANGE,
+    gates.GATE_CONFIDENCE,
+)
 _LEDGER: Final = (_NONE, store.SESSION_NOT_DONE, service.BAD_REQUEST)
 
 LEDGER_ROUTES: Final = (
@@ -145,6 +153,19 @@ LEDGER_ROUTES: Final = (
         _NONE,
         media_type="application/octet-stream",
     ),
+    _ledger_route(
+        "GET",
+        f"{_DOCUMENT}/pages/{{page_number}}",
+        "document_page",
+        *(_NONE, store.DOCUMENT_NOT_READY, service.BAD_REQUEST),
+        media_type="image/png",
+    ),
+    _ledger_route(
+        "GET",
+        f"{_DOCUMENT}/passage",
+        "document_passage",
+        *(_NONE, store.DOCUMENT_NOT_READY, store.REQUEST_INVALID, service.BAD_REQUEST),
+    ),
     _ledger_route("PUT", f"{_DOCUMENT}/hold", "hold_document", _NONE),
     _ledger_route("POST", "sessions", "create_session"),
     _ledger_route("GET", "sessions", "list_sessions", _NONE),
@@ -161,6 +182,19 @@ LEDGER_ROUTES: Final = (
     ),
     _ledger_route("GET", f"{_SESSION}/ledger", "get_ledger", *_LEDGER),
     _ledger_route("GET", f"{_SESSION}/ledger/sealed", "sealed_ledger", *_LEDGER),
+    _ledger_route("GET", f"{_SESSION}/decisions", "list_decisions", *_LEDGER),
+    _ledger_route(
+        "GET",
+        f"{_SESSION}/gates",
+        "session_gates",
+        *(_NONE, store.SESSION_NOT_DONE, *_GATES),
+    ),
+    _ledger_route(
+        "GET",
+        f"{_SESSION}/claims/{{claim_id}}",
+        "get_claim",
+        *(_NONE, store.SESSION_NOT_DONE),
+    ),
     _ledger_route(
         "PATCH",
         f"{_SESSION}/claims/{{claim_id}}",
