@@ -21,7 +21,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LedgerCl
     folder = tmp_path_factory.mktemp("evidence")
     made = ledger_client(folder, f"sqlite:///{folder}/data/store.db")
     yield made, made.checked()
-    made.store.close()
+    made.close()
 
 
 def pixels_of(png: bytes) -> list[bytes]:
@@ -131,7 +131,7 @@ def test_a_document_that_is_not_read_yet_has_no_pages(tmp_path: Path) -> None:
     for path in ("pages/1", "passage?start=0&end=9"):
         reply = client.ask("GET", f"/documents/{made}/{path}")
         assert (reply.status, reply.json["code"]) == (409, "AF857")
-    client.store.close()
+    client.close()
 
 
 def test_decisions_since_a_number_are_listed(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_decisions_since_a_number_are_listed(tmp_path: Path) -> None:
     assert [each["claim_id"] for each in every] == [each["claim_id"] for each in entries[:2]]
     since = client.get(f"/sessions/{session}/decisions?after={every[0]['number']}")["decisions"]
     assert since == every[1:]
-    client.store.close()
+    client.close()
 
 
 def test_other_gates_decide_without_a_change(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_other_gates_decide_without_a_change(tmp_path: Path) -> None:
     wrong = client.ask("GET", f"{path}?gate=coverage")
     assert wrong.status == 422
     assert client.get(f"/sessions/{session}/ledger")["ledger"]["gates"] == own
-    client.store.close()
+    client.close()
 
 
 def rotated_pdf(folder: Path, turn: int) -> Path:

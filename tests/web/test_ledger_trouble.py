@@ -26,7 +26,7 @@ SESSIONS = 6
 def client(tmp_path: Path, store_url: str) -> Iterator[LedgerClient]:
     made = ledger_client(tmp_path, store_url)
     yield made
-    made.store.close()
+    made.close()
 
 
 def states(database: Database) -> list[str]:
@@ -112,7 +112,7 @@ def full_disk(most: int) -> Iterator[None]:
 def on_sqlite(tmp_path: Path) -> Iterator[LedgerClient]:
     made = ledger_client(tmp_path, f"sqlite:///{tmp_path}/data/store.db")
     yield made
-    made.store.close()
+    made.close()
 
 
 def test_a_full_disk_is_a_problem_document_and_passes(

@@ -39,6 +39,7 @@ from affidavit.store.session_rows import (
     add_session,
     finish_run,
     is_imported,
+    packed_json,
 )
 from affidavit.store.tables import settings
 
@@ -191,7 +192,7 @@ def import_sessions(store: LedgerStore, project: Project) -> tuple[int, list[str
 
 
 def _import_ledger(database: Database, workspace: str, exact: bytes) -> bool:
-    ledger = ledger_from_json(exact)
+    ledger, packed = ledger_from_json(exact), packed_json(exact)
 
     def work(scope: Scope) -> bool:
         if is_imported(scope, ledger.ledger_id):
@@ -206,7 +207,7 @@ def _import_ledger(database: Database, workspace: str, exact: bytes) -> bool:
             imported_from=ledger.ledger_id,
         )
         run = add_run(scope, session.id, RunSettings(answer_date=ledger.answer_date), at)
-        finish_run(scope, run, ledger, exact, at)
+        finish_run(scope, run, ledger, packed, at)
         return True
 
     if problem := find_ledger_problem(ledger):

@@ -35,14 +35,14 @@ def read_in_processes(
     command: Sequence[str] = _COMMAND,
 ) -> Iterator[ReadingOutcome]:
     """Yield one outcome per task, in order, even if reader processes die."""
-    processes: list[_ReaderProcess] = []
+    processes: list[ReaderProcess] = []
     own = threading.local()
 
     def read(task: ReadingTask) -> ReadingOutcome:
         if not hasattr(own, "process"):
-            own.process = _ReaderProcess(command, settings)
+            own.process = ReaderProcess(settings, command)
             processes.append(own.process)
-        process: _ReaderProcess = own.process
+        process: ReaderProcess = own.process
         return process.read(task)
 
     with ThreadPoolExecutor(max(1, min(jobs, len(tasks)))) as threads:
@@ -72,15 +72,16 @@ def _in_order(
             future.cancel()
 
 
-class _ReaderProcess:
+class ReaderProcess:
     """A reader process, started when it is first needed and again after it died."""
 
-    def __init__(self, command: Sequence[str], settings: DocumentSettings) -> None:
+    def __init__(self, settings: DocumentSettings, command: Sequence[str] = _COMMAND) -> None:
         self._command = tuple(command)
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, task: ReadingTask) -> ReadingOutcome:
+        """Return the outcome of a task, also if the process crashes or takes too long."""
         process = self._running()
         timed_out = threading.Event()
         seconds = self._settings.limits.seconds_per_document
