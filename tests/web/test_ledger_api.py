@@ -320,7 +320,6 @@ BODIES = {
     "approval": {"decision": "approved", "reason": "x"},
     "export": {"format": "json"},
 }
-QUERIES = {"passage": "?start=0&end=9"}
 OWN = frozenset({"/documents", "/sessions"})
 
 
@@ -333,14 +332,13 @@ def test_no_route_reaches_what_another_workspace_has(client: LedgerClient) -> No
         "claim_id": mine["entries"][3]["claim_id"],
         "chunk_hash": mine["entries"][0]["evidence_chunk_ids"][0],
         "export_id": "00000000-0000-0000-0000-000000000000",
-        "page_number": 1,
     }
     other = client.of_workspace("other")
     tried = 0
     for method, pattern in _routes():
         if pattern in OWN and method == "POST":
             continue
-        path = pattern.format(**values) + QUERIES.get(pattern.rpartition("/")[2], "")
+        path = pattern.format(**values)
         body = BODIES.get(method) or BODIES.get(path.rpartition("/")[2])
         reply = other.ask(method, path, body)
         tried += 1
@@ -358,19 +356,12 @@ def test_no_route_reaches_what_another_workspace_has(client: LedgerClient) -> No
     assert client.get(f"/sessions/{session}")["legal_hold"] is False
 
 
-class _Names(dict[str, str]):
-    """A value for every name in a path."""
-
-    def __missing__(self, name: str) -> str:
-        return "1" if name == "page_number" else name
-
-
 def test_every_route_needs_its_scope(on_sqlite: LedgerClient) -> None:
     weak = on_sqlite.of_workspace("default", ApiKeyScope.ANSWER)
     for method, pattern in _routes():
         if pattern.startswith("/exports"):
             continue
-        path = pattern.format_map(_Names()) + QUERIES.get(pattern.rpartition("/")[2], "")
+        path = pattern.replace("{", "").replace("}", "")
         reply = weak.ask(method, path, {} if method in ("POST", "PUT", "PATCH") else None)
         assert (reply.status, reply.json["code"]) == (403, "AF501"), (method, path)
 

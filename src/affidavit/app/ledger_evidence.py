@@ -1,31 +1,17 @@
-"""Where the evidence of a ledger is: what a citation leads to, and passages on their pages."""
+"""What a citation leads to: evidence-ledger.md, section 5.3."""
 
 from typing import Final
 
-from msgspec import Struct
-
-from affidavit.app.ledger_views import CitationV1, CitedChunkV1, PageV1, PassageV1
+from affidavit.app.ledger_views import CitationV1, CitedChunkV1
 from affidavit.app.project import UNAVAILABLE
 from affidavit.base.digest import chunk_digest
-from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence
-from affidavit.base.faults import store as faults
-from affidavit.documents.index import boxes_within, page_of
-from affidavit.documents.model import LineBox
-from affidavit.documents.page_images import PagePlaces
-from affidavit.ledger.model import Chunk, Span
+from affidavit.documents.index import boxes_within
+from affidavit.ledger.model import Chunk
 from affidavit.store.database import Scope
-from affidavit.store.document_rows import (
-    StoredDocument,
-    chunks_by_hash,
-    chunks_within,
-    document,
-    document_by_content_id,
-    places_of,
-)
+from affidavit.store.document_rows import chunks_by_hash, document_by_content_id, places_of
 
-CONTEXT_CHARACTERS: Final = 600
-MAX_PASSAGE_CHARACTERS: Final = 20_000
 _HASH_CHARACTERS: Final = 8
 _HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
@@ -69,87 +55,3 @@ def _cited(scope: Scope, chunk: Chunk) -> CitedChunkV1 | None:
         heading_path=list(chunk.heading_path),
         boxes=[(box.page, box.x0, box.y0, box.x1, box.y1) for box in boxes],
     )
-
-
-class FoundPassage(Struct, frozen=True, kw_only=True):
-    """A range of a document's text, before it is known where its boxes are on their pages."""
-
-    source: StoredDocument
-    span: Span
-    text: str
-    before: str
-    after: str
-    page_number: int | None
-    heading_path: tuple[str, ...]
-    boxes: tuple[LineBox, ...]
-
-    def shown(self, pages: tuple[PagePlaces, ...]) -> PassageV1:
-        """Return it as the service shows it."""
-        return PassageV1(
-            document_id=self.source.id,
-            filename=self.source.filename,
-            text=self.text,
-            start_offset=self.span.start,
-            end_offset=self.span.end,
-            before=self.before,
-            after=self.after,
-            page_number=self.page_number,
-            heading_path=list(self.heading_path),
-            pages=[
-                PageV1(
-                    number=page.number,
-                    width=page.width,
-                    height=page.height,
-                    boxes=list(page.boxes),
-                )
-                for page in pages
-            ],
-        )
-
-
-def ready_document(scope: Scope, document_id: str) -> StoredDocument:
-    """Return a document that was read."""
-    found = document(scope, document_id)
-    if found.status != "ready":
-        raise AffidavitError(faults.DOCUMENT_NOT_READY, id=found.id, status=found.status)
-    return found
-
-
-def passage_in(scope: Scope, document_id: str, start: int, end: int) -> FoundPassage:
-    """Return a range of a document's text with what is around it."""
-    source = ready_document(scope, document_id)
-    if not start < end <= start + MAX_PASSAGE_CHARACTERS:
-        problem = f"`end` has to be 1 to {MAX_PASSAGE_CHARACTERS} characters after `start`"
-        raise AffidavitError(faults.REQUEST_INVALID, Where(field="end"), problem=problem)
-    first, last = max(0, start - CONTEXT_CHARACTERS), end + CONTEXT_CHARACTERS
-    chunks = chunks_within(scope, source.id, first, last)
-    own = [each for each in chunks if each.span.start < end and each.span.end > start]
-    if not own:
-        raise AffidavitError(faults.ITEM_UNKNOWN, kind="passage", id=f"{start} to {end}")
-    marks, boxes = places_of(scope, str(source.content_id))
-    span = Span(start, end)
-    return FoundPassage(
-        source=source,
-        span=span,
-        text=_text_of(chunks, start, end),
-        before=_text_of(chunks, first, start),
-        after=_text_of(chunks, end, last),
-        page_number=page_of(marks, start),
-        heading_path=own[0].heading_path,
-        boxes=boxes_within(boxes, span),
-    )
-
-
-def _text_of(chunks: list[Chunk], start: int, end: int) -> str:
-    """Return a range of the text that chunks are cut from. They may overlap, or leave gaps."""
-    pieces: list[str] = []
-    at = start
-    for chunk in chunks:
-        if chunk.span.end <= at or chunk.span.start >= end:
-            continue
-        if pieces:  # Between chunks are blank lines, or tables of contents, which no chunk has.
-            pieces.append("\n" * min(chunk.span.start - at, 2))
-        since = max(at, chunk.span.start)
-        pieces.append(chunk.text[since - chunk.span.start : end - chunk.span.start])
-        at = chunk.span.end
-    return "".join(pieces)

@@ -27,7 +27,7 @@ from affidavit.documents.model import (
     DocumentSettings,
     RefusedDocument,
 )
-from affidavit.documents.reader_pool import ReaderProcess
+from affidavit.documents.reader_pool import DocumentReader
 from affidavit.documents.reader_process import ReadingTask
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
@@ -85,11 +85,11 @@ class LedgerWorker:
     project: Project
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     log: Callable[..., None] = lambda event, **members: None
-    _reader: ReaderProcess = field(init=False)
+    _reader: DocumentReader = field(init=False)
 
     def __post_init__(self) -> None:
-        """Keep one reader process for all documents: to start one takes as long as 40 pages."""
-        self._reader = ReaderProcess(self.settings)
+        """Keep one reader process for all documents."""
+        self._reader = DocumentReader(self.settings)
 
     def close(self) -> None:
         """End the reader process."""

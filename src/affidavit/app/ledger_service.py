@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import BoundedSemaphore
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
@@ -23,7 +22,7 @@ from affidavit.app.bundle_sealing import seal_run
 from affidavit.app.check import answer_text, ledger_rules_for
 from affidavit.app.clock import now, now_ms, time_of
 from affidavit.app.judges import BuiltIn
-from affidavit.app.ledger_evidence import citation_in, passage_in, ready_document
+from affidavit.app.ledger_evidence import citation_in
 from affidavit.app.ledger_store import LedgerStore
 from affidavit.app.ledger_views import (
     CitationV1,
@@ -35,7 +34,6 @@ from affidavit.app.ledger_views import (
     ExportFormat,
     ExportV1,
     LedgerResponseV1,
-    PassageV1,
     SessionListV1,
     SessionV1,
     claim_view,
@@ -56,7 +54,6 @@ from affidavit.base.validation import problem_and_field
 from affidavit.decision.evaluation import DecisionSummary, summarise_decision
 from affidavit.decision.evaluation import decide as decide_gates
 from affidavit.documents.model import DocumentLimits
-from affidavit.documents.page_images import page_image, page_places
 from affidavit.ledger.adjudication import gate_measures
 from affidavit.ledger.model import ClaimType, Importance, Verdict
 from affidavit.ledger.review import Approval, DecidedField, HumanDecision, reviewed_ledger
@@ -99,8 +96,6 @@ MAX_NAME_CHARACTERS: Final = 200
 PAGE: Final = 100
 EXPORT_SECONDS: Final = 3600
 MIN_FREE_BYTES: Final = 64 * 1024 * 1024
-MAX_RENDERING: Final = 2
-"""Processes that open PDFs for people, at the same time."""
 
 Result = TypeVar("Result")
 Model = TypeVar("Model")
@@ -238,7 +233,6 @@ class LedgerService:
     def __init__(self, store: LedgerStore, limits: UploadLimits | None = None) -> None:
         self.store = store
         self.limits = limits or UploadLimits()
-        self._rendering = BoundedSemaphore(MAX_RENDERING)
 
     def require_ready(self) -> None:
         """Raise unless the database answers, and there is room on the disk."""
@@ -567,23 +561,6 @@ class LedgerService:
     def citation(self, caller: Actor, chunk_hash: str) -> CitationV1:
         """Return what a citation leads to: section 5.3."""
         return self._read(caller, lambda scope: citation_in(scope, chunk_hash))
-
-    def passage(self, caller: Actor, document_id: str, start: int, end: int) -> PassageV1:
-        """Return a range of a document's text, and where it is on the pages of a PDF."""
-        found = self._read(caller, lambda scope: passage_in(scope, document_id, start, end))
-        with self._rendering:
-            return found.shown(page_places(self.store.blobs.path(found.source.digest), found.boxes))
-
-    def page_image(self, caller: Actor, document_id: str, number: int, width: int) -> bytes:
-        """Return a page of a PDF as PNG."""
-        found = self._read(caller, lambda scope: ready_document(scope, document_id))
-        image = None
-        if found.page_count is not None and number <= found.page_count:
-            with self._rendering:
-                image = page_image(self.store.blobs.path(found.digest), number, width)
-        if image is None:
-            raise AffidavitError(faults.ITEM_UNKNOWN, kind="page", id=str(number))
-        return image
 
     def _queue_run(self, scope: Scope, session_id: str, settings: RunSettings) -> None:
         run = add_run(scope, session_id, settings, now())

@@ -242,30 +242,6 @@ class CitationV1(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class PageV1(Struct, frozen=True, kw_only=True):
-    """A page as it is shown, in points. Boxes are left, top, right and bottom as shares of it."""
-
-    number: Count
-    width: float
-    height: float
-    boxes: list[tuple[Share, Share, Share, Share]]
-
-
-class PassageV1(Struct, frozen=True, kw_only=True):
-    """A range of a document's text, what is around it, and where it is on the pages of a PDF."""
-
-    document_id: Uuid
-    filename: str
-    text: str
-    start_offset: Count
-    end_offset: Count
-    before: str
-    after: str
-    page_number: int | None
-    heading_path: list[str]
-    pages: list[PageV1]
-
-
 class ClaimDetailV1(Struct, frozen=True, kw_only=True):
     """A claim with everything that the judge read about it: section 8.2.
 

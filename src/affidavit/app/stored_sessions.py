@@ -173,9 +173,7 @@ class SessionRows(Struct, frozen=True):
 
 
 @contextmanager
-def open_sessions(
-    root: Path, url: str | None, data: Path | None
-) -> Iterator[tuple[Sessions, int]]:
+def open_sessions(root: Path, url: str | None, data: Path | None) -> Iterator[tuple[Sessions, int]]:
     """Yield the sessions of a project, and how many were imported into its store now.
 
     A project has a store once a service was started in it; `url` and `data` name another one.

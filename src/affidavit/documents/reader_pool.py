@@ -35,14 +35,14 @@ def read_in_processes(
     command: Sequence[str] = _COMMAND,
 ) -> Iterator[ReadingOutcome]:
     """Yield one outcome per task, in order, even if reader processes die."""
-    processes: list[ReaderProcess] = []
+    processes: list[_ReaderProcess] = []
     own = threading.local()
 
     def read(task: ReadingTask) -> ReadingOutcome:
         if not hasattr(own, "process"):
-            own.process = ReaderProcess(settings, command)
+            own.process = _ReaderProcess(command, settings)
             processes.append(own.process)
-        process: ReaderProcess = own.process
+        process: _ReaderProcess = own.process
         return process.read(task)
 
     with ThreadPoolExecutor(max(1, min(jobs, len(tasks)))) as threads:
@@ -72,16 +72,15 @@ def _in_order(
             future.cancel()
 
 
-class ReaderProcess:
+class _ReaderProcess:
     """A reader process, started when it is first needed and again after it died."""
 
-    def __init__(self, settings: DocumentSettings, command: Sequence[str] = _COMMAND) -> None:
+    def __init__(self, command: Sequence[str], settings: DocumentSettings) -> None:
         self._command = tuple(command)
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, task: ReadingTask) -> ReadingOutcome:
-        """Return the outcome of a task, also if the process crashes or takes too long."""
         process = self._running()
         timed_out = threading.Event()
         seconds = self._settings.limits.seconds_per_document
@@ -130,6 +129,21 @@ class ReaderProcess:
                 if stream is not None:
                     stream.close()
         return process.wait()
+
+
+class DocumentReader:
+    """Reads one document after another in one process: to start one costs as much as 40 pages."""
+
+    def __init__(self, settings: DocumentSettings) -> None:
+        self._process = _ReaderProcess(_COMMAND, settings)
+
+    def read(self, task: ReadingTask) -> ReadingOutcome:
+        """Return the outcome of a task, also if the process crashes or takes too long."""
+        return self._process.read(task)
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.stop()
 
 
 def _kill(process: "subprocess.Popen[bytes]", timed_out: threading.Event) -> None:

@@ -73,14 +73,13 @@ def main(tasks: IO[bytes], outcomes: IO[bytes]) -> None:
     if first is None:
         return
     settings = msgspec.msgpack.decode(first, type=DocumentSettings)
-    limit_memory(settings.limits.max_memory_bytes)
+    _limit_memory(settings.limits.max_memory_bytes)
     while (message := read_message(tasks)) is not None:
         outcome = run_task(msgspec.msgpack.decode(message, type=ReadingTask), settings)
         write_message(outcomes, msgspec.msgpack.encode(outcome))
 
 
-def limit_memory(max_bytes: int) -> None:
-    """Limit the address space of this process."""
+def _limit_memory(max_bytes: int) -> None:
     # Windows has no such limit.
     with suppress(ImportError, ValueError, OSError):
         import resource

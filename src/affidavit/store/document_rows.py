@@ -226,17 +226,6 @@ def chunks_of_document(scope: Scope, document_id: str) -> dict[int, Chunk]:
     return _chunks_where(scope, document_chunks.c.document_id == document_id)
 
 
-def chunks_within(scope: Scope, document_id: str, start: int, end: int) -> list[Chunk]:
-    """Return the chunks of a document that have a part in a range of its text, in order."""
-    found = _chunks_where(
-        scope,
-        document_chunks.c.document_id == document_id,
-        document_chunks.c.start_offset < end,
-        document_chunks.c.end_offset > start,
-    )
-    return sorted(found.values(), key=lambda chunk: chunk.span.start)
-
-
 def document_by_content_id(scope: Scope, content_id: str) -> StoredDocument | None:
     """Return the document that ledgers call by this id, if it is ready."""
     query = select(*_COLUMNS).where(

@@ -37,7 +37,6 @@ from affidavit.app.ledger_views import (
     DocumentV1,
     ExportV1,
     LedgerResponseV1,
-    PassageV1,
     ProgressEventV1,
     SessionListV1,
     SessionV1,
@@ -79,9 +78,8 @@ RunNumber = Annotated[
 ]
 
 OCTETS: Final = "application/octet-stream"
-PNG: Final = "image/png"
-MAX_OFFSET: Final = 2**31 - 1
-"""The columns of offsets are integers of 32 bits."""
+MAX_NUMBER: Final = 2**53 - 1
+"""Of a decision: a larger one could not be said in strict JSON."""
 POLL_SECONDS: Final = 0.25
 LONGEST_STREAM_SECONDS: Final = 600.0
 EXPORT_WAIT_SECONDS: Final = 5.0
@@ -149,27 +147,6 @@ class LedgerHandlers:
         path, found = await self._run(request, self.use_cases.original, document_id)
         # Never shown by a browser on this origin: the bytes are those of a stranger.
         return File(path, filename=found.filename, media_type=OCTETS)
-
-    async def document_page(
-        self,
-        request: Request[Any, Any, Any],
-        document_id: Id,
-        page_number: Annotated[int, PathParameter(ge=1)],
-        width: Annotated[int, QueryParameter(name="width", required=False, ge=64, le=2400)] = 1000,
-    ) -> Response[bytes]:
-        """Return a page of a PDF as an image, so many pixels wide."""
-        found = await self._run(request, self.use_cases.page_image, document_id, page_number, width)
-        return Response(found, media_type=PNG)
-
-    async def document_passage(
-        self,
-        request: Request[Any, Any, Any],
-        document_id: Id,
-        start: Annotated[int, QueryParameter(name="start", ge=0, le=MAX_OFFSET)],
-        end: Annotated[int, QueryParameter(name="end", ge=1, le=MAX_OFFSET)],
-    ) -> EncodedJson[PassageV1]:
-        """Return a range of a document's text with its context and its place on the pages."""
-        return _json(await self._run(request, self.use_cases.passage, document_id, start, end))
 
     async def hold_document(
         self,
@@ -281,7 +258,7 @@ class LedgerHandlers:
         request: Request[Any, Any, Any],
         session_id: Id,
         after: Annotated[
-            int, QueryParameter(name="after", required=False, ge=0, le=MAX_OFFSET)
+            int, QueryParameter(name="after", required=False, ge=0, le=MAX_NUMBER)
         ] = 0,
     ) -> EncodedJson[DecisionListV1]:
         """List what people decided, from a number on: what others did since you looked."""
