@@ -41,6 +41,7 @@ BENCHMARKS = (
     "attest",
     "soak",
     "telemetry",
+    "store",
 )
 LIBRARIES = (
     "affidavit",

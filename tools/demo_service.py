@@ -48,8 +48,8 @@ class Client:
         return json.loads(self.call("POST", path, json.dumps(value).encode(), "application/json"))
 
 
-def demonstrate(client: Client) -> None:
-    """Check the sample answer and download its report."""
+def demonstrate(client: Client, folder: Path) -> None:
+    """Check the sample answer and download its report into a folder."""
     for name in DOCUMENTS:
         print(f"uploaded {name}: {client.upload(LEAVE / 'sources' / name)}")
     answer = (LEAVE / "answer.md").read_text("utf-8")
@@ -62,7 +62,7 @@ def demonstrate(client: Client) -> None:
     for entry in ledger["entries"]:
         print(f"  {entry['verdict']:<11}{entry['claim_text']}")
     export = client.send(f"/api/v1/sessions/{session}/ledger/export", {"format": "pdf"})
-    report = PROJECT / "report-service.pdf"
+    report = folder / "report-service.pdf"
     report.write_bytes(client.call("GET", export["download_url"]))
     print(f"downloaded {report.name}: {'PDF' if report.read_bytes()[:4] == b'%PDF' else 'no PDF'}")
 
@@ -75,7 +75,7 @@ def main() -> None:
         try:
             assert service.stdout is not None
             said = service.stdout.readline()  # Serving at http://127.0.0.1:43210 (...)
-            demonstrate(Client(said.split()[2]))
+            demonstrate(Client(said.split()[2]), PROJECT)
         finally:
             service.terminate()
 

@@ -14,6 +14,7 @@ from affidavit.store.session_rows import (
     add_run,
     add_session,
     finish_run,
+    packed_json,
     run,
 )
 
@@ -50,5 +51,5 @@ def add_checked_session(scope: Scope, ledger: Ledger | None = None) -> StoredRun
     made = ledger or seed_ledger()
     stored = add_session(scope, title="Leave Policy Q&A", query=QUERY, answer=ANSWER, at=AT)
     started = add_run(scope, stored.id, RunSettings(answer_date=REQUEST.answer_date), AT)
-    finish_run(scope, started, made, ledger_to_json(made), AT)
+    finish_run(scope, started, made, packed_json(ledger_to_json(made)), AT)
     return run(scope, started.id)

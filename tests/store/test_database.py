@@ -1,14 +1,16 @@
 """Transactions, the wall between workspaces, and the revision of the tables."""
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
-from sqlalchemy import Select, select, text
+from sqlalchemy import Select, Table, func, select, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql import visitors
 from tests.store.making import AT, workspace
 
 from affidavit.base.errors import AffidavitError
-from affidavit.store.database import Database, Scope
+from affidavit.store.database import Database, Scope, SystemScope
 from affidavit.store.document_rows import add_document, document, list_documents
 from affidavit.store.identity import workspace_id
 from affidavit.store.schema import (
@@ -18,7 +20,7 @@ from affidavit.store.schema import (
     revision_of,
     upgrade,
 )
-from affidavit.store.tables import TENANT_TABLES, documents, sessions, workspaces
+from affidavit.store.tables import TENANT_TABLES, documents, runs, sessions, workspaces
 
 URLS = {
     "no URL": ("store.db", "it is no URL"),
@@ -84,6 +86,14 @@ QUERIES = {
     "a subquery, which would not be confined": lambda: select(documents.c.id).where(
         documents.c.id.in_(select(sessions.c.id))
     ),
+    "a subquery of the same table": lambda: select(documents.c.id).where(
+        documents.c.id.in_(select(documents.c.id))
+    ),
+    "a scalar subquery as a column": lambda: select(
+        documents.c.id, select(func.count()).select_from(documents).scalar_subquery()
+    ),
+    "another name of a table": lambda: select(documents.alias("other").c.id),
+    "a common table expression": lambda: select(select(documents.c.id).cte("every").c.id),
 }
 
 
@@ -94,6 +104,33 @@ def test_a_query_that_cannot_be_confined_is_a_defect(
     mine = workspace(database, "mine")
     with pytest.raises(TypeError, match="tables of a workspace"):
         database.read(mine, lambda scope: scope.rows(query()))
+
+
+CONFINED = {
+    "the columns of a table": lambda: select(documents.c.id),
+    "a table that is only in a condition": lambda: select(documents.c.id).where(
+        documents.c.digest == sessions.c.title
+    ),
+    "a join": lambda: select(runs.c.id).join(sessions, sessions.c.id == runs.c.session_id),
+    "a join from another table": lambda: select(runs.c.id).join_from(
+        sessions, runs, sessions.c.id == runs.c.session_id
+    ),
+    "a function of a column": lambda: select(func.max(runs.c.number)),
+    "a table that is only counted": lambda: select(func.count()).select_from(sessions),
+}
+
+
+@pytest.mark.parametrize("query", CONFINED.values(), ids=CONFINED.keys())
+def test_every_table_of_a_query_is_confined(query: Callable[[], "Select[Any]"]) -> None:
+    made = query()
+    tables = {each for source in made.get_final_froms() for each in _tables_in(source)}
+    written = str(Scope(SystemScope(cast(Any, None), str), "mine")._confined(made))
+    for table in tables:
+        assert f"{table.name}.workspace_id = " in written
+
+
+def _tables_in(source: Any) -> set[Table]:
+    return {each for each in visitors.iterate(source) if isinstance(each, Table)}
 
 
 def test_a_failed_transaction_leaves_nothing(database: Database) -> None:

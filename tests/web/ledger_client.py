@@ -33,6 +33,11 @@ class LedgerClient:
     worker: LedgerWorker
     headers: dict[str, str] = field(default_factory=dict)
 
+    def close(self) -> None:
+        """End the reader process, and close the database."""
+        self.worker.close()
+        self.store.close()
+
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
         """Send JSON, or bytes."""
         given = {**self.headers, **headers}

@@ -27,7 +27,7 @@ from affidavit.web.routes import LEDGER_ROUTES
 def client(tmp_path: Path, store_url: str) -> Iterator[LedgerClient]:
     made = ledger_client(tmp_path, store_url)
     yield made
-    made.store.close()
+    made.close()
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def on_sqlite(tmp_path: Path) -> Iterator[LedgerClient]:
     limits = UploadLimits(max_bytes=100_000, max_documents=2)
     made = ledger_client(tmp_path, f"sqlite:///{tmp_path}/data/store.db", limits)
     yield made
-    made.store.close()
+    made.close()
 
 
 def test_from_upload_to_review(client: LedgerClient, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import Connection, func, select, text
 from tests.web.ledger_client import SOURCES, LedgerClient, ledger_client
 
 from affidavit.app.ledger_workers import worker_processes
+from affidavit.base.errors import AffidavitError
 from affidavit.store.database import Database, SystemScope
 from affidavit.store.tables import claims, jobs, runs
 
@@ -26,7 +27,7 @@ SESSIONS = 6
 def client(tmp_path: Path, store_url: str) -> Iterator[LedgerClient]:
     made = ledger_client(tmp_path, store_url)
     yield made
-    made.store.close()
+    made.close()
 
 
 def states(database: Database) -> list[str]:
@@ -112,7 +113,7 @@ def full_disk(most: int) -> Iterator[None]:
 def on_sqlite(tmp_path: Path) -> Iterator[LedgerClient]:
     made = ledger_client(tmp_path, f"sqlite:///{tmp_path}/data/store.db")
     yield made
-    made.store.close()
+    made.close()
 
 
 def test_a_full_disk_is_a_problem_document_and_passes(
@@ -144,3 +145,92 @@ def test_a_database_that_is_busy_is_waited_for(on_sqlite: LedgerClient) -> None:
     release.set()
     assert on_sqlite.ask("POST", "/sessions", {"answer": "x"}).status == 200
     holder.join()
+
+
+@contextmanager
+def away(client: LedgerClient) -> Iterator[None]:
+    """Let nobody connect to the database within the block, and cut every connection."""
+    database = client.store.database
+    if database.file is not None:
+        database.close()  # An open connection would still see the files.
+        folder = database.file.parent
+        away_to = folder.rename(folder.with_name("unmounted"))
+        try:
+            yield
+        finally:
+            away_to.rename(folder)
+        return
+    name = str(database.url.database)
+    other = Database(client.store.config.url.replace(f"/{name}?", "/postgres?"))
+
+    def execute(statement: str) -> None:
+        other.as_owner(lambda connection: connection.execute(text(statement)))
+
+    execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+    execute(f"{cut}'{name}'")
+    try:
+        yield
+    finally:
+        execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+        other.close()
+
+
+def test_a_database_that_was_away_is_used_again_without_a_restart(client: LedgerClient) -> None:
+    client.upload(SOURCES[1])
+    with away(client):
+        asked = [
+            client.ask("GET", "/documents"),
+            client.ask("POST", "/sessions", {"answer": "x"}),
+            client.ask("POST", "/documents?filename=b.txt", b"x"),
+            client.service.ask("GET", "/readyz"),
+        ]
+        with pytest.raises(AffidavitError, match=r"^AF851: "):
+            client.worker.run_one()
+    for reply in asked:
+        assert (reply.status, reply.json["code"]) == (503, "AF510"), reply.body
+        assert "store.db" not in reply.body.decode()
+        assert "postgres" not in reply.body.decode()
+    assert client.service.ask("GET", "/readyz").status == 200
+    assert client.get("/sessions")["sessions"] == []
+    client.work()
+    assert [each["status"] for each in client.get("/documents")["documents"]] == ["ready"]
+    assert client.ask("POST", "/sessions", {"answer": "x"}).status == 200
+
+
+@contextmanager
+def held(client: LedgerClient) -> Iterator[None]:
+    """Hold what every writer needs within the block, in a transaction that does not end."""
+    began, release = Event(), Event()
+    other = Database(client.store.config.url)
+
+    def work(connection: Connection) -> None:
+        if other.is_postgresql:
+            connection.execute(text("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE"))
+        began.set()
+        release.wait(30)
+
+    holder = Thread(target=lambda: other.as_owner(work))
+    holder.start()
+    assert began.wait(30)
+    try:
+        yield
+    finally:
+        release.set()
+        holder.join()
+        other.close()
+
+
+def test_a_database_that_is_too_slow_is_a_problem_document_and_passes(
+    tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("affidavit.store.database.BUSY_SECONDS", 0.5)
+    client = ledger_client(tmp_path, store_url)
+    assert client.ask("POST", "/sessions", {"answer": "before"}).status == 200
+    with held(client):
+        reply = client.ask("POST", "/sessions", {"answer": "x"})
+        assert (reply.status, reply.json["code"]) == (503, "AF510"), reply.body
+        assert client.service.ask("GET", "/healthz").status == 200
+    assert client.ask("POST", "/sessions", {"answer": "after"}).status == 200
+    assert len(client.get("/sessions")["sessions"]) == 2
+    client.close()

@@ -27,7 +27,7 @@ from affidavit.documents.model import (
     DocumentSettings,
     RefusedDocument,
 )
-from affidavit.documents.reader_pool import read_in_processes
+from affidavit.documents.reader_pool import DocumentReader
 from affidavit.documents.reader_process import ReadingTask
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
@@ -52,6 +52,7 @@ from affidavit.store.jobs import (
 from affidavit.store.session_rows import (
     fail_run,
     finish_run,
+    packed_json,
     run,
     session,
     set_progress,
@@ -84,6 +85,15 @@ class LedgerWorker:
     project: Project
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     log: Callable[..., None] = lambda event, **members: None
+    _reader: DocumentReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep one reader process for all documents."""
+        self._reader = DocumentReader(self.settings)
+
+    def close(self) -> None:
+        """End the reader process."""
+        self._reader.stop()
 
     def run_one(self) -> bool:
         """Take a job and do it; False if none is due."""
@@ -154,7 +164,7 @@ class LedgerWorker:
         )
         path = str(self.store.blobs.path(found.digest)).encode()
         task = ReadingTask(path, found.filename, True, found.digest)
-        (outcome,) = read_in_processes([task], self.settings, 1)
+        outcome = self._reader.read(task)
         if isinstance(outcome, RefusedDocument):
             finding = outcome.finding
             note = {"code": finding.code, "message": finding.message, "next": finding.next_step}
@@ -199,8 +209,8 @@ class LedgerWorker:
             database.write(workspace, lambda scope: set_progress(scope, found.id, done, total))
 
         ledger = check_answer(request, context, _thinned(progress))
-        exact = ledger_to_json(ledger)
-        return lambda scope: finish_run(scope, found, ledger, exact, now())
+        packed = packed_json(ledger_to_json(ledger))
+        return lambda scope: finish_run(scope, found, ledger, packed, now())
 
     def export(self, job: Job) -> Finish:
         """Render the ledger of a run."""

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,10 +22,12 @@ from affidavit.app.bundle_sealing import seal_run
 from affidavit.app.check import answer_text, ledger_rules_for
 from affidavit.app.clock import now, now_ms, time_of
 from affidavit.app.judges import BuiltIn
+from affidavit.app.ledger_evidence import citation_in
 from affidavit.app.ledger_store import LedgerStore
 from affidavit.app.ledger_views import (
     CitationV1,
-    CitedChunkV1,
+    ClaimDetailV1,
+    DecisionListV1,
     DecisionV1,
     DocumentListV1,
     DocumentV1,
@@ -34,6 +36,8 @@ from affidavit.app.ledger_views import (
     LedgerResponseV1,
     SessionListV1,
     SessionV1,
+    claim_view,
+    decision_list,
     decision_view,
     document_view,
     ledger_view,
@@ -41,20 +45,19 @@ from affidavit.app.ledger_views import (
     session_view,
 )
 from affidavit.app.page_views import PageViews
-from affidavit.app.project import UNAVAILABLE
-from affidavit.base.digest import chunk_digest
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import evidence
 from affidavit.base.faults import store as faults
 from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.json_values import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
-from affidavit.documents.index import boxes_within
+from affidavit.decision.evaluation import DecisionSummary, summarise_decision
+from affidavit.decision.evaluation import decide as decide_gates
 from affidavit.documents.model import DocumentLimits
+from affidavit.ledger.adjudication import gate_measures
 from affidavit.ledger.model import ClaimType, Importance, Verdict
-from affidavit.ledger.review import Approval, DecidedField, HumanDecision
+from affidavit.ledger.review import Approval, DecidedField, HumanDecision, reviewed_ledger
 from affidavit.packs import event_types as kinds
 from affidavit.reports.formats import FORMATS
 from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
@@ -65,13 +68,11 @@ from affidavit.store.decision_rows import claim_key, decide, decisions_of
 from affidavit.store.document_rows import (
     StoredDocument,
     add_document,
-    chunks_by_hash,
     delete_document,
     document,
-    document_by_content_id,
+    documents_by_content_ids,
     hold_document,
     list_documents,
-    places_of,
 )
 from affidavit.store.jobs import add_job, waiting_jobs
 from affidavit.store.session_rows import (
@@ -88,6 +89,7 @@ from affidavit.store.session_rows import (
     runs_of,
     session,
     stored_header,
+    stored_ledger,
 )
 from affidavit.store.tables import documents, exports, jobs
 
@@ -97,8 +99,6 @@ MAX_NAME_CHARACTERS: Final = 200
 PAGE: Final = 100
 EXPORT_SECONDS: Final = 3600
 MIN_FREE_BYTES: Final = 64 * 1024 * 1024
-_HASH_CHARACTERS: Final = 8
-_HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
 Result = TypeVar("Result")
 Model = TypeVar("Model")
@@ -411,6 +411,43 @@ class LedgerService:
         """Return the judge's ledger, byte for byte: section 9.2."""
         return self._read(caller, lambda s: exact_ledger(s, finished_run(s, session_id, number).id))
 
+    def claim(self, caller: Actor, session_id: str, claim_id: str) -> ClaimDetailV1:
+        """Return a claim of the newest ledger with everything that was read about it."""
+
+        def work(scope: Scope) -> ClaimDetailV1:
+            run = finished_run(scope, session_id)
+            key = claim_key(scope, run.id, claim_id)
+            rows, decisions = entries_of(scope, run.id), decisions_of(scope, run.id)
+            entries = stored_ledger(scope, run.id).entries
+            judged = next(entry for entry in entries if entry.claim_id == key)
+            wanted = {reading.document_id for reading in judged.readings}
+            return claim_view(
+                judged, rows, decisions, documents_by_content_ids(scope, sorted(wanted))
+            )
+
+        return self._read(caller, work)
+
+    def decisions(self, caller: Actor, session_id: str, after: int) -> DecisionListV1:
+        """Return what people decided about the newest ledger after a decision."""
+
+        def work(scope: Scope) -> DecisionListV1:
+            run = finished_run(scope, session_id)
+            return decision_list(decisions_of(scope, run.id), entries_of(scope, run.id), after)
+
+        return self._read(caller, work)
+
+    def gates(self, caller: Actor, session_id: str, gates: Sequence[str]) -> DecisionSummary:
+        """Return what gates say about the newest ledger after what people decided."""
+        rules = ledger_rules_for(None, tuple(gates))
+
+        def work(scope: Scope) -> DecisionSummary:
+            run = finished_run(scope, session_id)
+            seen = reviewed_ledger(stored_ledger(scope, run.id), decisions_of(scope, run.id))
+            measures = gate_measures(seen.entries, seen.findings)
+            return summarise_decision(decide_gates(rules.active_gates, measures))
+
+        return self._read(caller, work)
+
     def change_claim(
         self, caller: Actor, session_id: str, claim_id: str, request: ClaimChangeV1
     ) -> LedgerResponseV1:
@@ -555,47 +592,7 @@ class LedgerService:
 
     def citation(self, caller: Actor, chunk_hash: str) -> CitationV1:
         """Return what a citation leads to: section 5.3."""
-        wanted = chunk_hash.lower()
-        if not _HASH_CHARACTERS <= len(wanted) <= 64 or not _HEXADECIMAL.issuperset(wanted):
-            raise AffidavitError(evidence.CITATION_SYNTAX, text=chunk_hash[:64])
-
-        def work(scope: Scope) -> CitationV1:
-            found = [
-                chunk
-                for chunk in chunks_by_hash(scope, wanted[:_HASH_CHARACTERS]).values()
-                if chunk_digest(chunk.text).startswith(wanted)
-            ]
-            if not found:
-                return CitationV1(chunk_hash=wanted, resolved=False, error=UNAVAILABLE)
-            if len({chunk_digest(chunk.text) for chunk in found}) > 1:
-                digests = ", ".join(sorted({chunk_digest(chunk.text)[:16] for chunk in found}))
-                problem = AffidavitError(
-                    evidence.CITATION_AMBIGUOUS, hash=wanted, count=len(found), digests=digests
-                )
-                return CitationV1(chunk_hash=wanted, resolved=False, error=problem.message)
-            shown = []
-            for chunk in found:
-                source = document_by_content_id(scope, chunk.document_id)
-                if source is None:
-                    continue
-                boxes = boxes_within(places_of(scope, chunk.document_id)[1], chunk.span)
-                shown.append(
-                    CitedChunkV1(
-                        id=chunk.id,
-                        chunk_hash=chunk.hash,
-                        document_id=source.id,
-                        filename=source.filename,
-                        text=chunk.text,
-                        start_offset=chunk.span.start,
-                        end_offset=chunk.span.end,
-                        page_number=chunk.page_number,
-                        heading_path=list(chunk.heading_path),
-                        boxes=[(box.page, box.x0, box.y0, box.x1, box.y1) for box in boxes],
-                    )
-                )
-            return CitationV1(chunk_hash=wanted, resolved=True, chunk=shown[0], chunks=shown)
-
-        return self._read(caller, work)
+        return self._read(caller, lambda scope: citation_in(scope, chunk_hash))
 
     def _queue_run(self, scope: Scope, session_id: str, settings: RunSettings) -> None:
         run = add_run(scope, session_id, settings, now())

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
@@ -9,9 +10,11 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 
 from affidavit.app.clock import now
 from affidavit.app.project import Project
+from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence
 from affidavit.base.faults import input as input_faults
@@ -41,12 +44,15 @@ from affidavit.store.session_rows import (
     add_session,
     finish_run,
     is_imported,
+    packed_json,
 )
 from affidavit.store.tables import settings
 
 DATABASE_FILE: Final = "store.db"
 _SIGNING: Final = "export_secret"
 _SECRET_BYTES: Final = 32
+_IMPORTED: Final = "imported "
+"""Followed by the digest of a file."""
 
 
 class StoreConfig(Struct, frozen=True, kw_only=True):
@@ -186,12 +192,16 @@ def prepare_store(config: StoreConfig, project: Path) -> tuple[int, list[str]]:
 
 def import_sessions(store: LedgerStore, project: Project) -> tuple[int, list[str]]:
     """Import the ledgers of the command line, each once; return how many, and what was damaged."""
-    workspace = store.workspace(DEFAULT_WORKSPACE)
+    workspace, known = store.workspace(DEFAULT_WORKSPACE), _imported_before(store.database)
     imported, damaged = 0, []
     for stored in reversed(project.sessions.all()):
         try:
             exact = project.sessions.load(stored.id)
+            name = _IMPORTED + digest_of(exact)
+            if name in known:  # Also if its session was deleted since.
+                continue
             imported += _import_ledger(store.database, workspace, exact)
+            _remember_import(store.database, name)
         except AffidavitError as error:
             if error.fault is input_faults.FILE_MISSING:
                 continue
@@ -199,8 +209,20 @@ def import_sessions(store: LedgerStore, project: Project) -> tuple[int, list[str
     return imported, damaged
 
 
+def _imported_before(database: Database) -> frozenset[str]:
+    query = select(settings.c.name).where(settings.c.name.startswith(_IMPORTED))
+    found = database.system(lambda system: system.execute(query).scalars().all(), writes=False)
+    return frozenset(found)
+
+
+def _remember_import(database: Database, name: str) -> None:
+    row = {"name": name, "value": now()}
+    with suppress(IntegrityError):  # Another service has imported it at the same time.
+        database.system(lambda system: system.execute(settings.insert(), [row]))
+
+
 def _import_ledger(database: Database, workspace: str, exact: bytes) -> bool:
-    ledger = ledger_from_json(exact)
+    ledger, packed = ledger_from_json(exact), packed_json(exact)
 
     def work(scope: Scope) -> bool:
         if is_imported(scope, ledger.ledger_id):
@@ -215,7 +237,7 @@ def _import_ledger(database: Database, workspace: str, exact: bytes) -> bool:
             imported_from=ledger.ledger_id,
         )
         run = add_run(scope, session.id, RunSettings(answer_date=ledger.answer_date), at)
-        finish_run(scope, run, ledger, exact, at)
+        finish_run(scope, run, ledger, packed, at)
         return True
 
     if problem := find_ledger_problem(ledger):

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from affidavit.decision.evaluation import DecisionSummary
 from affidavit.ledger.model import ClaimType, Count, Importance, Share, Verdict
-from affidavit.ledger.record import LedgerSummary, RiskSeverity, RiskType
+from affidavit.ledger.record import LedgerEntry, LedgerSummary, RiskSeverity, RiskType
 from affidavit.ledger.review import Approval, DecidedField, HumanDecision, approval_of
 from affidavit.store.document_rows import StoredDocument
 from affidavit.store.session_rows import LedgerHeader, LedgerRow, SessionRecord, StoredRun
@@ -242,6 +242,25 @@ class CitationV1(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
+class ClaimDetailV1(Struct, frozen=True, kw_only=True):
+    """A claim with everything that the judge read about it: section 8.2.
+
+    `judged` is its entry of the sealed ledger. `documents` leads from the ids of documents in it to
+    those of the service; a document that was deleted is missing.
+    """
+
+    entry: LedgerEntryV1
+    judged: LedgerEntry
+    documents: dict[str, Uuid]
+    decisions: list[DecisionV1]
+
+
+class DecisionListV1(Struct, frozen=True):
+    """What people decided, in order."""
+
+    decisions: list[DecisionV1]
+
+
 def note_of(error: dict[str, Any]) -> FaultNoteV1:
     """Return a stored error or finding."""
     return FaultNoteV1(
@@ -326,6 +345,32 @@ def ledger_view(
         decisions=[decision_view(each, ids) for each in decisions],
     )
     return LedgerResponseV1(ledger, SessionReferenceV1(session.id, session.query, session.mode))
+
+
+def claim_view(
+    judged: LedgerEntry,
+    rows: Sequence[LedgerRow],
+    decisions: Sequence[HumanDecision],
+    documents: dict[str, str],
+) -> ClaimDetailV1:
+    """Return a claim as people see it after their decisions, beside what the judge said."""
+    effective = {(each.claim_id, each.field): each.to_value for each in decisions}
+    own = [each for each in decisions if each.claim_id == judged.claim_id]
+    row = next(row for row in rows if row.key == judged.claim_id)
+    return ClaimDetailV1(
+        entry=_entry(row, effective),
+        judged=judged,
+        documents=documents,
+        decisions=[decision_view(each, {row.key: row.claim_id}) for each in own],
+    )
+
+
+def decision_list(
+    decisions: Iterable[HumanDecision], rows: Iterable[LedgerRow], after: int
+) -> DecisionListV1:
+    """Return the decisions after a number."""
+    ids = {row.key: row.claim_id for row in rows}
+    return DecisionListV1([decision_view(each, ids) for each in decisions if each.number > after])
 
 
 def decision_view(decision: HumanDecision, ids: dict[str, str]) -> DecisionV1:

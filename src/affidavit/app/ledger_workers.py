@@ -40,6 +40,7 @@ def work_until_stopped(config: StoreConfig, project: Path, parent: int) -> None:
         except AffidavitError:  # The database is away.
             pause = AWAY_SECONDS
         stopped.wait(pause)
+    worker.close()
 
 
 @contextmanager

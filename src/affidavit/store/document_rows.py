@@ -251,6 +251,18 @@ def document_by_content_id(scope: Scope, content_id: str) -> StoredDocument | No
     return None if row is None else _document(row)
 
 
+def documents_by_content_ids(scope: Scope, content_ids: Sequence[str]) -> dict[str, str]:
+    """Return the ids of the ready documents that ledgers call by these ids."""
+    found: dict[str, str] = {}
+    for at in range(0, len(content_ids), _AT_ONCE):
+        query = select(documents.c.content_id, documents.c.id).where(
+            documents.c.content_id.in_(content_ids[at : at + _AT_ONCE]),
+            documents.c.status == "ready",
+        )
+        found.update((row.content_id, row.id) for row in scope.rows(query))
+    return found
+
+
 def places_of(scope: Scope, content_id: str) -> tuple[bytes, bytes]:
     """Return the page marks and the line boxes of a document, as they were stored."""
     query = select(documents.c.page_marks, documents.c.line_boxes).where(

@@ -245,8 +245,13 @@ def fail_run(scope: Scope, found: StoredRun, error: object, at: str) -> None:
     _set_status(scope, found.session_id, "error", at)
 
 
-def finish_run(scope: Scope, found: StoredRun, ledger: Ledger, exact: bytes, at: str) -> None:
-    """Store the ledger of a run: its exact JSON, and its rows."""
+def packed_json(exact: bytes) -> bytes:
+    """Return the exact JSON of a ledger as it is stored. It takes too long for a transaction."""
+    return zlib.compress(exact, _FASTEST)
+
+
+def finish_run(scope: Scope, found: StoredRun, ledger: Ledger, packed: bytes, at: str) -> None:
+    """Store the ledger of a run: its exact JSON, which is packed, and its rows."""
     total = len(ledger.entries)
     scope.update(
         runs,
@@ -258,7 +263,7 @@ def finish_run(scope: Scope, found: StoredRun, ledger: Ledger, exact: bytes, at:
         ledger_id=ledger.ledger_id,
         decision=ledger.gates.decision.value,
         header=header_text(ledger),
-        ledger=zlib.compress(exact, _FASTEST),
+        ledger=packed,
         finished_at=at,
     )
     _insert_entries(scope, found, ledger, at)
@@ -338,56 +343,61 @@ def entries_of(scope: Scope, run_id: str) -> list[LedgerRow]:
     return found
 
 
+_CLAIM: Final = (
+    *("id", "position", "key", "claim_text", "claim_type", "importance"),
+    *("requires_citation", "start_offset", "end_offset"),
+)
+_ENTRY: Final = (
+    *("id", "claim_id", "verdict", "confidence_score"),
+    *("evidence_snippet", "source_document", "notes"),
+)
+_CITED: Final = ("entry_id", "position", "chunk_hash", "chunk_number")
+
+
 def _insert_entries(scope: Scope, found: StoredRun, ledger: Ledger, at: str) -> None:
     common = {"session_id": found.session_id, "run_id": found.id, "created_at": at}
     numbers = _chunk_numbers(scope, ledger)
-    claim_rows, entry_rows, chunk_rows = [], [], []
+    entry_ids = scope.new_ids(len(ledger.entries))
+    claim_ids = scope.new_ids(len(ledger.entries) + len(ledger.remarks))
+    claim_rows: list[tuple[Any, ...]] = []
+    entry_rows: list[tuple[Any, ...]] = []
+    chunk_rows: list[tuple[Any, ...]] = []
     for position, entry in enumerate(ledger.entries):
-        claim_id, entry_id = scope.new_id(), scope.new_id()
-        claim_rows.append(
-            {**_claim(entry, entry.importance), **common, "id": claim_id, "position": position}
-        )
-        entry_rows.append({**_entry(entry), **common, "id": entry_id, "claim_id": claim_id})
+        claim_id, entry_id = claim_ids[position], entry_ids[position]
+        claim_rows.append((claim_id, position, *_claim(entry, entry.importance)))
+        entry_rows.append((entry_id, claim_id, *_entry(entry)))
         by_hash = {each.chunk_hash: each.chunk_id for each in entry.deciding_readings}
-        for at_position, chunk_hash in enumerate(entry.evidence.chunk_ids):
-            chunk_rows.append(
-                {
-                    "entry_id": entry_id,
-                    "position": at_position,
-                    "chunk_hash": chunk_hash,
-                    "chunk_number": numbers.get(by_hash[chunk_hash]),
-                }
-            )
+        chunk_rows.extend(
+            (entry_id, place, chunk_hash, numbers.get(by_hash[chunk_hash]))
+            for place, chunk_hash in enumerate(entry.evidence.chunk_ids)
+        )
     for position, remark in enumerate(ledger.remarks, len(claim_rows)):
-        row = {**_claim(remark, Importance.MINOR), **common, "requires_citation": False}
-        claim_rows.append({**row, "id": scope.new_id(), "position": position})
-    scope.insert(claims, claim_rows)
-    scope.insert(evidence_ledger, entry_rows)
-    scope.insert(evidence_chunks, chunk_rows)
+        made = _claim(remark, Importance.MINOR, needs_evidence=False)
+        claim_rows.append((claim_ids[position], position, *made))
+    scope.insert_many(claims, _CLAIM, claim_rows, **common)
+    scope.insert_many(evidence_ledger, _ENTRY, entry_rows, **common)
+    scope.insert_many(evidence_chunks, _CITED, chunk_rows)
 
 
-def _claim(claim: LedgerEntry | Remark, importance: Importance) -> dict[str, Any]:
+def _claim(
+    claim: LedgerEntry | Remark, importance: Importance, *, needs_evidence: bool = True
+) -> tuple[Any, ...]:
     span: Span = claim.claim_span
-    return {
-        "key": claim.claim_id,
-        "claim_text": claim.claim_text,
-        "claim_type": claim.claim_type.value,
-        "importance": importance.value,
-        "requires_citation": True,
-        "start_offset": span.start,
-        "end_offset": span.end,
-    }
+    return (
+        *(claim.claim_id, claim.claim_text, claim.claim_type.value, importance.value),
+        *(needs_evidence, span.start, span.end),
+    )
 
 
-def _entry(entry: LedgerEntry) -> dict[str, Any]:
+def _entry(entry: LedgerEntry) -> tuple[Any, ...]:
     source = entry.evidence.source
-    return {
-        "verdict": entry.verdict.value,
-        "confidence_score": entry.confidence_score,
-        "evidence_snippet": entry.evidence.snippet or "",
-        "source_document": None if source is None else _text(source),
-        "notes": entry.notes,
-    }
+    return (
+        entry.verdict.value,
+        entry.confidence_score,
+        entry.evidence.snippet or "",
+        None if source is None else _text(source),
+        entry.notes,
+    )
 
 
 def _chunk_numbers(scope: Scope, ledger: Ledger) -> Mapping[str, int]:

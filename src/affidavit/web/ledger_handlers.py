@@ -30,6 +30,8 @@ from affidavit.app.ledger_service import (
 )
 from affidavit.app.ledger_views import (
     CitationV1,
+    ClaimDetailV1,
+    DecisionListV1,
     DecisionV1,
     DocumentListV1,
     DocumentV1,
@@ -44,6 +46,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as service_faults
 from affidavit.base.faults import store as faults
 from affidavit.base.json_values import JsonLimits
+from affidavit.decision.evaluation import DecisionSummary
 from affidavit.ledger.record import Ledger
 from affidavit.web.access import CallerSlots
 from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, request_state
@@ -100,6 +103,8 @@ Offset = Annotated[
 
 PAGE_MAX_AGE_SECONDS: Final = 3600
 OCTETS: Final = "application/octet-stream"
+MAX_NUMBER: Final = 2**53 - 1
+"""Of a decision: a larger one could not be said in strict JSON."""
 POLL_SECONDS: Final = 0.25
 LONGEST_STREAM_SECONDS: Final = 600.0
 EXPORT_WAIT_SECONDS: Final = 5.0
@@ -289,6 +294,37 @@ class LedgerHandlers:
         """Return the judge's ledger, byte for byte as it replays."""
         found = await self._run(request, self.use_cases.sealed_ledger, session_id, number)
         return EncodedJson(found)
+
+    async def get_claim(
+        self, request: Request[Any, Any, Any], session_id: Id, claim_id: Id
+    ) -> EncodedJson[ClaimDetailV1]:
+        """Return a claim with everything that the judge read about it."""
+        return _json(await self._run(request, self.use_cases.claim, session_id, claim_id))
+
+    async def list_decisions(
+        self,
+        request: Request[Any, Any, Any],
+        session_id: Id,
+        after: Annotated[
+            int, QueryParameter(name="after", required=False, ge=0, le=MAX_NUMBER)
+        ] = 0,
+    ) -> EncodedJson[DecisionListV1]:
+        """List what people decided, from a number on: what others did since you looked."""
+        return _json(await self._run(request, self.use_cases.decisions, session_id, after))
+
+    async def session_gates(
+        self,
+        request: Request[Any, Any, Any],
+        session_id: Id,
+        gates: Annotated[
+            list[str] | None,
+            QueryParameter(
+                name="gate", required=False, schema_extra={"examples": [["coverage>=0.9"]]}
+            ),
+        ] = None,
+    ) -> EncodedJson[DecisionSummary]:
+        """Decide by other gates, after what people decided. Nothing is changed."""
+        return _json(await self._run(request, self.use_cases.gates, session_id, gates or ()))
 
     async def change_claim(
         self,

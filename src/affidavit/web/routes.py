@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import evidence, service, store
+from affidavit.base.faults import evidence, gates, service, store
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.problems import STATUSES
 
@@ -125,6 +125,14 @@ def _ledger_route(
 _NONE: Final = store.ITEM_UNKNOWN
 _DOCUMENT: Final = "documents/{document_id}"
 _SESSION: Final = "sessions/{session_id}"
+_GATES: Final = (
+    gates.GATE_SYNTAX,
+    gates.GATE_TWICE,
+    gates.GATE_DIRECTION,
+    gates.GATE_METRIC,
+    gates.GATE_RANGE,
+    gates.GATE_CONFIDENCE,
+)
 _LEDGER: Final = (_NONE, store.SESSION_NOT_DONE, service.BAD_REQUEST)
 _VIEW: Final = (_NONE, store.DOCUMENT_NOT_READY, store.PAGE_FAILED, service.BAD_REQUEST)
 
@@ -180,6 +188,19 @@ LEDGER_ROUTES: Final = (
     ),
     _ledger_route("GET", f"{_SESSION}/ledger", "get_ledger", *_LEDGER),
     _ledger_route("GET", f"{_SESSION}/ledger/sealed", "sealed_ledger", *_LEDGER),
+    _ledger_route("GET", f"{_SESSION}/decisions", "list_decisions", *_LEDGER),
+    _ledger_route(
+        "GET",
+        f"{_SESSION}/gates",
+        "session_gates",
+        *(_NONE, store.SESSION_NOT_DONE, *_GATES),
+    ),
+    _ledger_route(
+        "GET",
+        f"{_SESSION}/claims/{{claim_id}}",
+        "get_claim",
+        *(_NONE, store.SESSION_NOT_DONE),
+    ),
     _ledger_route(
         "PATCH",
         f"{_SESSION}/claims/{{claim_id}}",
