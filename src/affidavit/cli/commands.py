@@ -455,6 +455,11 @@ ROOT: Final = GroupEntry(
             "Serve",
             (
                 ("serve", "serve:serve", "Serve ledgers and signed answers over HTTP."),
+                (
+                    "proxy",
+                    "telemetry_commands:proxy",
+                    "Record the calls of a program to a service of models.",
+                ),
                 _APIKEYS,
                 _DB,
             ),

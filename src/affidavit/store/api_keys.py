@@ -50,6 +50,8 @@ class ApiKeyScope(StrEnum):
     """Upload, check, export and delete."""
     REVIEW = "review"
     """Decide about claims and answers."""
+    SPANS = "spans"
+    """Send spans and log records of OpenTelemetry."""
 
 
 class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

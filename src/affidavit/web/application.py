@@ -12,6 +12,7 @@ import msgspec
 from litestar import Litestar, Request, Response
 from litestar.datastructures import State
 from litestar.exceptions import ClientException, HTTPException
+from litestar.types import ASGIApp
 
 from affidavit.app.clock import now
 from affidavit.app.service import AnswerService, ServiceConfig, api_key_file
@@ -32,6 +33,7 @@ from affidavit.web.settings import WebSettings
 
 if TYPE_CHECKING:
     from affidavit.app.ledger_service import LedgerService
+    from affidavit.app.trace_receiving import ReceiverConfig
 
 
 class ServiceDependencies(msgspec.Struct, frozen=True):
@@ -44,7 +46,11 @@ class ServiceDependencies(msgspec.Struct, frozen=True):
 
 
 def application_from_config(
-    config: ServiceConfig, settings: WebSettings, *, log_requests: bool
+    config: ServiceConfig,
+    settings: WebSettings,
+    *,
+    log_requests: bool,
+    otlp: "ReceiverConfig | None" = None,
 ) -> ServiceMiddleware:
     """Return the configured service. Messages of libraries go to its log, too."""
     log = RequestLog(sys.stderr, now, requests=log_requests)
@@ -57,7 +63,7 @@ def application_from_config(
 
         limits = UploadLimits(max_bytes=settings.max_upload_bytes)
         ledgers = LedgerService(LedgerStore(config.store), limits)
-    return build_application(AnswerService(config), settings, dependencies, ledgers)
+    return build_application(AnswerService(config), settings, dependencies, ledgers, otlp)
 
 
 def build_application(
@@ -65,6 +71,7 @@ def build_application(
     settings: WebSettings,
     dependencies: ServiceDependencies,
     ledgers: "LedgerService | None" = None,
+    otlp: "ReceiverConfig | None" = None,
 ) -> ServiceMiddleware:
     """Return the service over some use cases; without a store it has no ledgers."""
     slots = CallerSlots(settings.max_running)
@@ -79,7 +86,7 @@ def build_application(
     handlers = Handlers(use_cases, settings, limiter, slots, ledgers=on_ledgers, counters=counters)
     routes = handlers.routes()
     openapi = cache(lambda: msgspec.json.encode(openapi_document(routes, settings.max_deadline_ms)))
-    app = Litestar(
+    app: ASGIApp = Litestar(
         routes,
         request_class=ServiceRequest,
         state=State({"body_seconds": settings.body_seconds, "openapi": openapi}),
@@ -88,6 +95,12 @@ def build_application(
         exception_handlers={Exception: _problem_response, HTTPException: _problem_response},
         logging_config=None,
     )
+    if otlp is not None:
+        from affidavit.app.trace_receiving import SpanReceiver
+        from affidavit.web.otlp import OtlpApplication
+
+        spans = RateLimiter(otlp.key_spans, dependencies.seconds)
+        app = OtlpApplication(app, SpanReceiver(otlp), slots, spans, settings.body_seconds)
     access = AccessControl(
         dependencies.api_keys,
         RateLimiter(settings.key_rate, dependencies.seconds),
