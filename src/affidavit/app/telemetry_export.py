@@ -29,7 +29,13 @@ from affidavit.packs import event_types as kinds
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.writer import RunIdentity
 from affidavit.telemetry.conventions import conventions
-from affidavit.telemetry.exporting import ExportedRun, RunExporter, list_of_objects, objects
+from affidavit.telemetry.exporting import (
+    ExportedRun,
+    RunExporter,
+    list_of_objects,
+    objects,
+    with_events_on_spans,
+)
 from affidavit.telemetry.loss import MappingLossReport
 from affidavit.telemetry.sending import OtlpProtocol, OtlpSender, SenderSettings, sender_to
 from affidavit.telemetry.spans import LogEvent, OtlpJson, TraceSpan
@@ -175,7 +181,7 @@ def export_to_folder(
                     traces.write(wire.traces(spans) + b"\n")
                 if records:
                     logs.write(wire.logs(records) + b"\n")
-            report = exporter.loss.report()
+            report = _full_report(exporter, path)
             make_folder(folder)
             write_atomically(folder / TRACES, _pieces(traces))
             write_atomically(folder / LOGS, _pieces(logs))
@@ -226,6 +232,7 @@ def export_to_endpoint(
     *,
     headers: Mapping[str, str],
     include_content: bool,
+    events_on_spans: bool = False,
     limits: BundleLimits = DEFAULT_LIMITS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> MappingLossReport:
@@ -244,11 +251,23 @@ def export_to_endpoint(
         )
         sender: OtlpSender = sender_to(url, protocol, settings)
         try:
-            for spans, records in portions(exporter.export(events)):
-                if spans:
-                    sender.send_spans(spans)
+            mapped: Iterator[TraceSpan | LogEvent] = exporter.export(events)
+            if events_on_spans:
+                mapped = with_events_on_spans(mapped, run)
+            for spans, records in portions(mapped):
+                # Events first: services that refuse them should not have half of the run.
                 if records:
                     sender.send_events(records)
+                if spans:
+                    sender.send_spans(spans)
         finally:
             sender.close()
-    return exporter.loss.report()
+    return _full_report(exporter, path)
+
+
+def _full_report(exporter: RunExporter, path: Path) -> MappingLossReport:
+    """Return what was lost; raise if there was nothing to export."""
+    report = exporter.loss.report()
+    if not report.spans and not report.events:
+        raise AffidavitError(faults.EXPORT_EMPTY, Where(file=str(path)))
+    return report

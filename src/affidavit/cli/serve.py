@@ -153,7 +153,7 @@ from affidavit.reports.text_tables import Cell, Tone
     "--otlp-max-journal",
     default=268_435_456,
     show_default=True,
-    type=click.IntRange(1_048_576, 1 << 40),
+    type=click.IntRange(33_554_432, 1 << 40),
     help="The bytes of spans on the disk that are in no bundle yet; beyond it senders wait.",
 )
 @click.option(

@@ -74,6 +74,11 @@ def _headers(texts: tuple[str, ...]) -> dict[str, str]:
     is_flag=True,
     help="Also export what was asked and answered: prompts, outputs, arguments, passages.",
 )
+@click.option(
+    "--events-on-spans",
+    is_flag=True,
+    help="Send evaluations as events of the last span, to an endpoint without log records.",
+)
 @limits_option
 def export_otel(
     terminal: Terminal,
@@ -83,6 +88,7 @@ def export_otel(
     protocol: str,
     headers: tuple[str, ...],
     include_content: bool,
+    events_on_spans: bool,
     limits: str | None,
 ) -> Exit:
     """Export a run or a result as OpenTelemetry spans and events.
@@ -98,6 +104,8 @@ def export_otel(
         raise click.UsageError("give either --output for files or --endpoint for a receiver")
     if endpoint is None and headers:
         raise click.UsageError("--header needs --endpoint")
+    if endpoint is None and events_on_spans:
+        raise click.UsageError("--events-on-spans needs --endpoint")
     bounds = limits_from_option(limits)
     if output is not None:
         report = export_to_folder(subject, output, include_content=include_content, limits=bounds)
@@ -108,6 +116,7 @@ def export_otel(
             OtlpProtocol(protocol),
             headers=_headers(headers),
             include_content=include_content,
+            events_on_spans=events_on_spans,
             limits=bounds,
         )
     target = str(output if output is not None else endpoint)
@@ -150,8 +159,9 @@ def export_otel(
 )
 @click.option("--run-id", help="The id of the run; by default the name of the log.")
 def proxy(terminal: Terminal, to: str, output: Path, port: int, run_id: str | None) -> Exit:
-    """Record the calls of a program to an OpenAI-compatible service, without changing it.
+    """Record the calls of a program to a service of models.
 
+    The service is OpenAI-compatible, and the program needs nothing but another base address.
     Requests and answers pass as they are, streams piece by piece. Models, parameters, messages,
     tool calls and usage become events of a run; headers, which hold the keys, are never stored.
     The run ends with the proxy: Ctrl-C, or SIGTERM.

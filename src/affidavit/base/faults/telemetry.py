@@ -90,3 +90,10 @@ PROXY_PORT = Fault(
     "cannot listen at port {port} of this machine ({reason})",
     "choose another with --port; 0 means any free port",
 )
+EXPORT_EMPTY = Fault(
+    "AF814",
+    "export.empty",
+    "nothing of it has a place in the conventions: no span and no evaluation",
+    "export a run with events; a log that was cut off before its first event has none",
+    Exit.UNKNOWN,
+)
