@@ -391,7 +391,7 @@ class Senders:
         self._is_over = threading.Event()
         self._threads = [
             threading.Thread(target=self._send, args=each)
-            for each in exporters(http, grpc_port, 0.5).items()
+            for each in exporters(http, grpc_port, 2.0).items()
         ]
         for thread in self._threads:
             thread.start()
@@ -414,6 +414,12 @@ class Senders:
         while self.count == before and time.monotonic() < until:
             time.sleep(0.01)
 
+    def wait_for_each(self, seconds: float = 120) -> None:
+        """Wait until something is acknowledged to every exporter."""
+        until = time.monotonic() + seconds
+        while not all(self.acknowledged.values()) and time.monotonic() < until:
+            time.sleep(0.05)
+
     def stop(self) -> None:
         self._is_over.set()
         for thread in self._threads:
@@ -429,6 +435,7 @@ def test_no_acknowledged_span_is_lost_by_a_kill(project: Path, tmp_path: Path) -
         senders.wait_for_more()
         time.sleep(moments.uniform(0.0, 0.6))
         receiver.kill()
+    senders.wait_for_each()
     senders.stop()
     receiver.kill(is_last=True)
     ReceivedTraceSealer(ReceiverConfig(folder=folder), lambda *_, **__: None).close()

@@ -36,7 +36,7 @@ _ALWAYS: Final = ("input", "output", "query", "results")
 MAX_OPEN: Final = 10_000
 
 
-class _OpenCall(Struct):
+class _OpenCall(Struct, kw_only=True):
     run: Recorder
     kind: str
     fields: dict[str, Any]
@@ -66,7 +66,12 @@ class FrameworkCalls:
             place = run.position if step is None else step.position
             parent_id = place.span_id if above is None else above.span_id
             self._open[key] = _OpenCall(
-                run, kind, dict(fields), new_span_id(), parent_id, time.time_ns()
+                run=run,
+                kind=kind,
+                fields=dict(fields),
+                span_id=new_span_id(),
+                parent_id=parent_id,
+                start_ns=time.time_ns(),
             )
             if len(self._open) > MAX_OPEN:
                 self._open.popitem(last=False)
