@@ -1,4 +1,4 @@
-"""Telemetry: recording beside OpenTelemetry's batch processor, the lag of a loop, the export."""
+"""Telemetry: recording beside OpenTelemetry's batch processor, a loop's lag, export, receiver."""
 
 import asyncio
 import statistics
@@ -12,12 +12,19 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 import affidavit
 from affidavit.app.bundles import write_bundle
 from affidavit.app.telemetry_export import export_to_folder
+from affidavit.app.trace_receiving import ReceivedTraceSealer, ReceiverConfig, SpanReceiver
+from affidavit.base.errors import AffidavitError
 from affidavit.seal.bundle.manifest import ManifestDetails
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
+from affidavit.telemetry.protobuf import trace_request
+from affidavit.telemetry.spans import TraceResource, TraceSpan
 from benchmarks.figure import Figure
 
 CALLS, QUICK_CALLS = 5_000, 1_000
 EVENTS, QUICK_EVENTS = 100_000, 10_000
+REQUESTS, QUICK_REQUESTS = 100, 10
+SPANS_OF_TRACE = 16
+TRACES_OF_REQUEST = 32
 AGENTS = 10
 ROUNDS = 5
 
@@ -28,6 +35,8 @@ def measure(quick: bool = False) -> list[Figure]:
         *recording(QUICK_CALLS if quick else CALLS),
         lag(40 if quick else 200),
         export(QUICK_EVENTS if quick else EVENTS),
+        receiving(QUICK_REQUESTS if quick else REQUESTS),
+        overload(QUICK_REQUESTS if quick else REQUESTS),
     ]
 
 
@@ -160,4 +169,89 @@ def export(events: int) -> Figure:
         "higher",
         50_000,
         f"{report.spans} spans in {best:.2f} s of CPU, verification included",
+    )
+
+
+def request_of(number: int) -> bytes:
+    """Return a request as an exporter sends it: 512 spans of 32 whole traces, as protobuf."""
+    spans = []
+    for each in range(TRACES_OF_REQUEST):
+        trace_id = f"{number * TRACES_OF_REQUEST + each + 1:032x}"
+        for at in range(1, SPANS_OF_TRACE + 1):
+            is_root = at == SPANS_OF_TRACE
+            spans.append(
+                TraceSpan(
+                    trace_id=trace_id,
+                    span_id=f"{at:016x}",
+                    parent_id=None if is_root else f"{SPANS_OF_TRACE:016x}",
+                    name="chat m-1",
+                    start_ns=10**18 + at,
+                    end_ns=10**18 + at + 5,
+                    attributes={
+                        "gen_ai.operation.name": "invoke_agent" if is_root else "chat",
+                        "gen_ai.request.model": "m-1",
+                        "gen_ai.provider.name": "openai",
+                        "gen_ai.request.temperature": 0.2,
+                        "gen_ai.usage.input_tokens": 10,
+                        "gen_ai.input.messages": '[{"role":"user","parts":[]}]',
+                        "gen_ai.output.messages": '[{"role":"assistant","parts":[]}]',
+                    },
+                )
+            )
+    resource = TraceResource({"service.name": "agent", "service.version": "1"})
+    return bytes(trace_request(resource, "1", "", spans).SerializeToString())
+
+
+def receiving(requests: int) -> Figure:
+    """Receive requests and seal their traces; CPU time of both sides together."""
+    bodies = [request_of(number) for number in range(requests)]
+    spans = requests * TRACES_OF_REQUEST * SPANS_OF_TRACE
+    with tempfile.TemporaryDirectory() as folder:
+        config = ReceiverConfig(folder=Path(folder))
+        receiver = SpanReceiver(config)
+        sealer = ReceivedTraceSealer(config, lambda *_, **__: None)
+        used = time.process_time()
+        for raw in bodies:
+            receiver.take(raw, is_json=False, of_logs=False)
+        taken = time.process_time() - used
+        sealer.close()
+        sealed = time.process_time() - used - taken
+        receiver.close()
+        bundles = len(list(Path(folder).glob("*.tar.gz")))
+    assert bundles == requests * TRACES_OF_REQUEST
+    return Figure(
+        "spans received, journalled and sealed per second of two cores, by their CPU time",
+        "at least 5,000",
+        2 * spans / (taken + sealed),
+        "higher",
+        5_000,
+        f"{spans / taken:,.0f} received and {spans / sealed:,.0f} sealed per CPU second, "
+        f"{SPANS_OF_TRACE} spans in a bundle",
+    )
+
+
+def overload(requests: int) -> Figure:
+    """Send twice what there is room for; count what was acknowledged and is in no bundle."""
+    bodies = [request_of(number) for number in range(requests)]
+    with tempfile.TemporaryDirectory() as folder:
+        config = ReceiverConfig(folder=Path(folder), max_journal_bytes=sum(map(len, bodies)))
+        receiver = SpanReceiver(config)
+        acknowledged = refused = 0
+        for raw in bodies:
+            try:
+                receiver.take(raw, is_json=False, of_logs=False)
+                acknowledged += TRACES_OF_REQUEST
+            except AffidavitError:
+                refused += TRACES_OF_REQUEST
+        receiver.close()
+        ReceivedTraceSealer(config, lambda *_, **__: None).close()
+        bundles = len(list(Path(folder).glob("*.tar.gz")))
+    assert refused
+    return Figure(
+        "traces that were acknowledged under overload and are in no bundle",
+        "none",
+        acknowledged - bundles,
+        "lower",
+        0.0,
+        f"{acknowledged} acknowledged, {refused} refused",
     )

@@ -21,8 +21,10 @@ LOCKS = {
     "importers-more.txt": ("requirements/importers-more.in",),
     "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
     "mcp.txt": ("pyproject.toml", "--extra", "ledger", "--extra", "mcp"),
+    "frameworks.txt": ("requirements/frameworks.in",),
     "otel.txt": ("requirements/otel.in",),
     "peers.txt": ("requirements/peers.in",),
+    "phoenix.txt": ("requirements/phoenix.in",),
     "schemathesis.txt": ("requirements/schemathesis.in",),
     "spark.txt": ("pyproject.toml", "--extra", "ledger", "--extra", "spark"),
 }

@@ -18,6 +18,7 @@ from tests.app.test_evidence_recording import record_everything, recorder
 from tests.cli.running import run
 from tests.repository import ROOT
 
+import affidavit
 from affidavit.app import telemetry_export
 from affidavit.telemetry.otlp_json import records_in
 from affidavit.telemetry.protobuf import decode_logs, decode_traces, logs_from, spans_from
@@ -168,6 +169,7 @@ class Collector:
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self.refusals = 0
         self.status = 200
+        self.takes_logs = True
 
 
 @contextmanager
@@ -183,7 +185,8 @@ def http_collector(collector: Collector) -> Iterator[str]:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 kind = headers["content-type"]
                 collector.requests.append((self.path, kind, headers, gzip.decompress(body)))
-                self.send_response(collector.status)
+                is_refused = self.path == "/v1/logs" and not collector.takes_logs
+                self.send_response(405 if is_refused else collector.status)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -225,6 +228,57 @@ def test_spans_are_sent_over_http(place: Path, protocol: str) -> None:
     run("export", "otel", "run.tar.gz", "-o", "otel")
     assert spans == records(place / "otel" / "traces.jsonl")
     assert events == records(place / "otel" / "logs.jsonl")
+
+
+def spans_of(body: bytes) -> list[Any]:
+    request = decode_traces(body)
+    assert request is not None
+    return [span for _, _, span in spans_from(request)]
+
+
+def test_a_service_without_log_records_gets_evaluations_on_the_span_of_the_run(
+    place: Path,
+) -> None:
+    collector = Collector()
+    with http_collector(collector) as url:
+        collector.takes_logs = False
+        refused = run("export", "otel", "run.tar.gz", "--endpoint", url)
+        assert (refused.exit_code, "--events-on-spans" in refused.stderr) == (3, True)
+        collector.requests.clear()
+        done = run("export", "otel", "run.tar.gz", "--endpoint", url, "--events-on-spans")
+    assert (done.exit_code, done.stderr) == (0, "")
+    spans = [span for *_, body in collector.requests for span in spans_of(body)]
+    assert [len(one.events) for one in spans] == [0, 0, 0, 5]
+    assert {one.name for one in spans[-1].events} == {"gen_ai.evaluation.result"}
+
+
+def test_events_without_any_span_get_one(place: Path) -> None:
+    run(*("gate", "rag", str(SAMPLES / "gates" / "ragas.csv")), *("--report", "gate.json"))
+    collector = Collector()
+    with http_collector(collector) as url:
+        done = run("export", "otel", "gate.json", "--endpoint", url, "--events-on-spans")
+    assert done.exit_code == 0
+    ((*_, body),) = collector.requests
+    (span,) = spans_of(body)
+    assert (span.name, len(span.events) > 3) == ("evaluation", True)
+
+
+def test_a_log_without_an_event_is_not_exported(place: Path) -> None:
+    first = (place / "run.jsonl").read_bytes().splitlines(keepends=True)[0]
+    (place / "cut.jsonl").write_bytes(first + b'{"cut')
+    result = run("export", "otel", "cut.jsonl", "-o", "otel")
+    assert (result.exit_code, result.stderr[:5]) == (3, "AF814")
+    assert not (place / "otel").exists()
+
+
+def test_the_spans_of_a_run_are_one_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with affidavit.record("run.jsonl") as recording, recording.step("agent"):
+        recording.tool_call("search", input=1, output=2)
+    assert run("export", "otel", "run.jsonl", "-o", "otel").exit_code == 0
+    tool, step, root = records(tmp_path / "otel" / "traces.jsonl")
+    assert len({one.trace_id for one in (tool, step, root)}) == 1
+    assert (tool.parent_id, step.parent_id) == (step.span_id, root.span_id)
 
 
 def test_an_endpoint_that_refuses_is_could_not_tell(place: Path) -> None:

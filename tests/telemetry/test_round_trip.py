@@ -131,6 +131,7 @@ def test_a_round_trip_loses_exactly_what_the_report_says(kind: str) -> None:
     @settings(max_examples=50, deadline=None)
     @given(data_of(kind))
     @example({"operation": "invoke_agent", "name": None})
+    @example({"parameters": {"stop": [], "stop_sequences": []}})
     def law(data: dict[str, Any]) -> None:
         # A bundle holds canonical JSON, in which 1.0 is 1.
         before = decode(jcs(data))

@@ -40,6 +40,7 @@ class Process:
     process: subprocess.Popen[bytes]
     url: str
     log: Path
+    shown: dict[str, object]
 
     def ask(self, method: str, path: str, body: bytes = b"") -> Reply:
         place = urlsplit(self.url).netloc
@@ -88,7 +89,8 @@ def serving(project: Path, *options: str, descriptors: int | None = None) -> Ite
                 line = process.stdout.readline()
                 assert line, log.read_text("utf-8")
                 text += line
-            yield Process(process, json.loads(text)["url"], log)
+            shown = json.loads(text)
+            yield Process(process, shown["url"], log, shown)
         finally:
             if process.poll() is None:
                 process.kill()

@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -43,17 +43,26 @@ def work_until_stopped(config: StoreConfig, project: Path, parent: int) -> None:
     worker.close()
 
 
-@contextmanager
 def worker_processes(
     config: StoreConfig, project: Path, count: int, log: Log
+) -> AbstractContextManager[list[BaseProcess]]:
+    """Run the workers of a store within the block."""
+    return supervised_processes(work_until_stopped, (config, project), count, log)
+
+
+@contextmanager
+def supervised_processes(
+    target: Callable[..., None], args: tuple[Any, ...], count: int, log: Log
 ) -> Iterator[list[BaseProcess]]:
-    """Run worker processes within the block; one that exits is replaced, and the log says so."""
+    """Run processes within the block; one that exits is replaced, and the log says so.
+
+    The last argument of each is the id of this process: it ends when we do.
+    """
     context: Any = get_context("spawn")
 
     def started() -> BaseProcess:
-        args = (config, project, os.getpid())
         process: BaseProcess = context.Process(
-            target=work_until_stopped, args=args, name="affidavit-worker", daemon=True
+            target=target, args=(*args, os.getpid()), name="affidavit-worker", daemon=True
         )
         process.start()
         return process

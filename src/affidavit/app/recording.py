@@ -196,11 +196,13 @@ class Recorder:
         durability: Durability = Durability.EVENT,
         strict: bool = False,
         position: TracePosition | None = None,
+        states_place: bool = True,
     ) -> None:
         self.path = path
         self.run = run
         self.is_open = False
         self._parent = position
+        self._states_place = states_place or position is not None
         # Drawn here, because threads that ask at the same time must get the same ids.
         trace_id = new_trace_id() if position is None else position.trace_id
         self.position = TracePosition(trace_id, new_span_id())
@@ -227,9 +229,13 @@ class Recorder:
     def __enter__(self) -> "Recorder":
         # Nothing is written unless the first event is valid.
         data = _without_none(input=self._made(self._input))
-        if self._parent is not None:
-            place = {"trace_id": self.position.trace_id, "span_id": self.position.span_id}
-            data[kinds.SPAN] = {**place, "parent_id": self._parent.span_id}
+        if self._states_place:
+            # Steps name it as their parent, and an export needs it for their trace to be one.
+            data[kinds.SPAN] = _without_none(
+                trace_id=self.position.trace_id,
+                span_id=self.position.span_id,
+                parent_id=None if self._parent is None else self._parent.span_id,
+            )
         draft = EventDraft(RUN_STARTED, self._clock(), data)
         first = header_line(self.run)
         lines = [entry_line(draft)] if self._strict else self._lines_of(draft)
@@ -553,6 +559,8 @@ def recorder_for(
         durability=_durability(durability),
         strict=strict,
         position=position_from(traceparent),
+        # With a clock of the caller a log is reproducible, and these ids are random.
+        states_place=clock is None,
     )
 
 

@@ -30,7 +30,13 @@ from affidavit.packs import event_types as kinds
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.writer import RunIdentity
 from affidavit.telemetry.conventions import conventions
-from affidavit.telemetry.exporting import ExportedRun, RunExporter, list_of_objects, objects
+from affidavit.telemetry.exporting import (
+    ExportedRun,
+    RunExporter,
+    list_of_objects,
+    objects,
+    with_events_on_spans,
+)
 from affidavit.telemetry.loss import MappingLossReport
 from affidavit.telemetry.sending import OtlpProtocol, OtlpSender, SenderSettings, sender_to
 from affidavit.telemetry.spans import LogEvent, OtlpJson, TraceSpan
@@ -255,6 +261,7 @@ def export_to_endpoint(
     *,
     headers: Mapping[str, str],
     include_content: bool,
+    events_on_spans: bool = False,
     limits: BundleLimits = DEFAULT_LIMITS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> MappingLossReport:
@@ -273,11 +280,15 @@ def export_to_endpoint(
         )
         sender: OtlpSender = sender_to(url, protocol, settings)
         try:
-            for spans, records in portions(exporter.export(subject.events)):
-                if spans:
-                    sender.send_spans(spans)
+            mapped: Iterator[TraceSpan | LogEvent] = exporter.export(subject.events)
+            if events_on_spans:
+                mapped = with_events_on_spans(mapped, subject.run)
+            for spans, records in portions(mapped):
+                # Events first: services that refuse them should not have half of the run.
                 if records:
                     sender.send_events(records)
+                if spans:
+                    sender.send_spans(spans)
         finally:
             sender.close()
         return _report(exporter, subject, path)

@@ -489,6 +489,11 @@ ROOT: Final = GroupEntry(
                 ("ui", "ui:ui", "Review ledgers in the browser, on this machine."),
                 ("serve", "serve:serve", "Serve ledgers and signed answers over HTTP."),
                 ("mcp", "mcp:mcp", "Serve checks and verification to agents over MCP."),
+                (
+                    "proxy",
+                    "telemetry_commands:proxy",
+                    "Record the calls of a program to a service of models.",
+                ),
                 _APIKEYS,
                 _USERS,
                 _AUDIT,

@@ -1,5 +1,6 @@
 """The commands `affidavit serve` and `affidavit apikeys new|list|revoke`."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,7 @@ from affidavit.reports.text_tables import Cell, Tone
         Example("affidavit serve", "for this machine only, at http://127.0.0.1:8320"),
         Example("affidavit serve --tools tools.toml --workers 2", "other tools, two processes"),
         Example("affidavit serve --host 0.0.0.0", "for other machines, which need an API key"),
+        Example("affidavit serve --otlp evidence", "also receives spans, and seals each trace"),
     ),
     exits={Exit.YES: "stopped by a signal, after the running requests"},
 )
@@ -121,6 +123,46 @@ from affidavit.reports.text_tables import Cell, Tone
     type=click.IntRange(1024, 268_435_456),
     help="The largest document that can be uploaded, in bytes.",
 )
+@click.option(
+    "--otlp",
+    type=click.Path(path_type=Path),
+    help="Receive OpenTelemetry spans, and seal each trace as a bundle in this folder.",
+)
+@click.option(
+    "--otlp-grpc-port",
+    default=4317,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="The port for OTLP over gRPC; 0 means any free port. HTTP has the port of the service.",
+)
+@click.option(
+    "--otlp-quiet-seconds",
+    default=5.0,
+    show_default=True,
+    type=FiniteFloatRange(0.1, 3600),
+    help="Seal a trace so long after the last span, when its root span is there.",
+)
+@click.option(
+    "--otlp-max-age",
+    default=600.0,
+    show_default=True,
+    type=FiniteFloatRange(1, 86400),
+    help="Seal a trace at this age, in seconds, also without its root span.",
+)
+@click.option(
+    "--otlp-max-journal",
+    default=268_435_456,
+    show_default=True,
+    type=click.IntRange(33_554_432, 1 << 40),
+    help="The bytes of spans on the disk that are in no bundle yet; beyond it senders wait.",
+)
+@click.option(
+    "--otlp-key-spans",
+    default=0.0,
+    show_default=True,
+    type=FiniteFloatRange(0, 1e9),
+    help="Spans per second for each sender and process; 0 means no limit.",
+)
 @existing_project_option
 def serve(
     terminal: Terminal,
@@ -145,6 +187,12 @@ def serve(
     data: Path | None,
     job_workers: int,
     max_upload: int,
+    otlp: Path | None,
+    otlp_grpc_port: int,
+    otlp_quiet_seconds: float,
+    otlp_max_age: float,
+    otlp_max_journal: int,
+    otlp_key_spans: float,
     project: Path,
 ) -> Exit:
     """Serve ledgers and signed answers over HTTP.
@@ -155,11 +203,20 @@ def serve(
 
     Documents, sessions and ledgers are kept in the store. The ledgers of `affidavit check` in this
     project are imported into it, each once.
+
+    With --otlp, exporters of OpenTelemetry send to this address and to the port for gRPC.
     """
     from affidavit.app.ledger_store import prepare_store, store_config
     from affidavit.app.ledger_workers import log_to_stderr, worker_processes
     from affidavit.app.service import AnswerService, ServiceConfig
-    from affidavit.web.server import ApplicationFactory, ListenAddress, listen_at, require_keys_for
+    from affidavit.app.trace_receiving import ReceiverConfig
+    from affidavit.web.server import (
+        ApplicationFactory,
+        ListenAddress,
+        listen_at,
+        receiver_processes,
+        require_keys_for,
+    )
     from affidavit.web.server import serve as serve_until_stopped
     from affidavit.web.settings import WebSettings, is_loopback
 
@@ -194,12 +251,37 @@ def serve(
     listening = listen_at(ListenAddress(host, port))
     address, bound_port = listening.getsockname()[:2]
     url = f"http://[{address}]:{bound_port}" if ":" in address else f"http://{address}:{bound_port}"
-    if terminal.json:
-        terminal.print_json({"url": url, "anonymous": settings.anonymous})
-    else:
-        terminal.print(f"Serving at {url} (described at {url}/docs)")
-    factory = ApplicationFactory(config, settings, log_requests=not terminal.quiet)
-    with worker_processes(store, project, job_workers, log_to_stderr):
+    receiver = None
+    shown: dict[str, object] = {"url": url, "anonymous": settings.anonymous}
+    with ExitStack() as stack:
+        if otlp is not None:
+            receiver = ReceiverConfig(
+                folder=otlp,
+                quiet_seconds=otlp_quiet_seconds,
+                max_age_seconds=otlp_max_age,
+                max_journal_bytes=otlp_max_journal,
+                key_spans=otlp_key_spans,
+            )
+            grpc_port = stack.enter_context(
+                receiver_processes(
+                    receiver,
+                    project,
+                    ListenAddress(host, otlp_grpc_port),
+                    settings,
+                    is_quiet=terminal.quiet,
+                )
+            )
+            shown["otlp_grpc_port"] = grpc_port
+        if terminal.json:
+            terminal.print_json(shown)
+        else:
+            terminal.print(f"Serving at {url} (described at {url}/docs)")
+            if otlp is not None:
+                terminal.print(f"Receiving OTLP at {url} and over gRPC at port {grpc_port}")
+        factory = ApplicationFactory(
+            config, settings, log_requests=not terminal.quiet, otlp=receiver
+        )
+        stack.enter_context(worker_processes(store, project, job_workers, log_to_stderr))
         serve_until_stopped(
             factory,
             listening,
@@ -210,7 +292,7 @@ def serve(
     return Exit.YES
 
 
-API_KEY_SCOPES: Final = ("answer", "verify", "read", "ledgers", "edit", "review")
+API_KEY_SCOPES: Final = ("answer", "verify", "read", "ledgers", "edit", "review", "spans")
 
 
 @command(

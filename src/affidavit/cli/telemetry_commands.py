@@ -1,4 +1,4 @@
-"""The command `affidavit export otel`."""
+"""The commands `affidavit export otel` and `affidavit proxy`."""
 
 from pathlib import Path
 
@@ -74,6 +74,11 @@ def _headers(texts: tuple[str, ...]) -> dict[str, str]:
     is_flag=True,
     help="Also export what was asked and answered: prompts, outputs, arguments, passages.",
 )
+@click.option(
+    "--events-on-spans",
+    is_flag=True,
+    help="Send evaluations as events of the last span, to an endpoint without log records.",
+)
 @limits_option
 def export_otel(
     terminal: Terminal,
@@ -83,6 +88,7 @@ def export_otel(
     protocol: str,
     headers: tuple[str, ...],
     include_content: bool,
+    events_on_spans: bool,
     limits: str | None,
 ) -> Exit:
     """Export a run or a result as OpenTelemetry spans and events.
@@ -98,6 +104,8 @@ def export_otel(
         raise click.UsageError("give either --output for files or --endpoint for a receiver")
     if endpoint is None and headers:
         raise click.UsageError("--header needs --endpoint")
+    if endpoint is None and events_on_spans:
+        raise click.UsageError("--events-on-spans needs --endpoint")
     bounds = limits_from_option(limits)
     if output is not None:
         report = export_to_folder(subject, output, include_content=include_content, limits=bounds)
@@ -108,6 +116,7 @@ def export_otel(
             OtlpProtocol(protocol),
             headers=_headers(headers),
             include_content=include_content,
+            events_on_spans=events_on_spans,
             limits=bounds,
         )
     target = str(output if output is not None else endpoint)
@@ -118,4 +127,64 @@ def export_otel(
     terminal.print(f"Mapping loss: {report.dropped} values dropped, {report.changed} changed")
     for line in report.lines():
         terminal.print(line)
+    return Exit.YES
+
+
+@command(
+    examples=(
+        Example(
+            "affidavit proxy --to https://api.openai.com/v1 -o run.jsonl",
+            "records the calls of a program that has OPENAI_BASE_URL=http://127.0.0.1:8321/v1",
+        ),
+        Example("affidavit evidence seal run.jsonl -o run.tar.gz", "a bundle of what was recorded"),
+    ),
+    exits={Exit.YES: "stopped by a signal; the log is complete"},
+)
+@click.option(
+    "--to", required=True, help="The base address of the service, as the program would call it."
+)
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The log of the run to write; its name ends in .jsonl.",
+)
+@click.option(
+    "--port",
+    default=8321,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="The port on this machine; 0 means any free port.",
+)
+@click.option("--run-id", help="The id of the run; by default the name of the log.")
+def proxy(terminal: Terminal, to: str, output: Path, port: int, run_id: str | None) -> Exit:
+    """Record the calls of a program to a service of models.
+
+    The service is OpenAI-compatible, and the program needs nothing but another base address.
+    Requests and answers pass as they are, streams piece by piece. Models, parameters, messages,
+    tool calls and usage become events of a run; headers, which hold the keys, are never stored.
+    The run ends with the proxy: Ctrl-C, or SIGTERM.
+    """
+    import signal
+    import threading
+
+    from affidavit.app.call_recording import recorded_calls
+
+    if output.suffix != ".jsonl":
+        raise click.UsageError("--output is the log of a run, whose name ends in .jsonl")
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+
+    def report(url: str) -> None:
+        if terminal.json:
+            terminal.print_json({"url": url, "log": str(output)})
+        else:
+            terminal.print(f"Recording {url} to {output}")
+
+    with recorded_calls(to, output, port=port, run_id=run_id, report=report) as calls:
+        while not stopped.wait(0.2):
+            continue
+    terminal.note(f"{calls.calls} calls of models are in {output}")
     return Exit.YES

@@ -52,6 +52,8 @@ class ApiKeyScope(StrEnum):
     """Decide about claims and answers."""
     ADMIN = "admin"
     """Manage the users and API keys of the workspace, and export its audit log."""
+    SPANS = "spans"
+    """Send spans and log records of OpenTelemetry."""
 
 
 class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -334,13 +334,28 @@ class RunExporter:
             is_changed = not is_messages(value)
             value = messages_from(value, _ROLES[name]) if is_changed else value
         converted, has_new_type = typed_value(value, target.type)
+        self._store(attributes, name, target, converted, is_changed=is_changed or has_new_type)
+
+    def _store(
+        self,
+        attributes: dict[str, Any],
+        name: str,
+        target: FieldTarget,
+        converted: Any,
+        *,
+        is_changed: bool,
+    ) -> None:
+        attribute = target.attribute
         if converted is None or attribute in attributes:
-            self.loss.add(name, LossReason.VALUE_UNMAPPED)
+            # Another name of the field may have had the same value; then nothing is lost.
+            is_there = converted is not None and attributes[attribute] == converted
+            if target.is_renamed or is_changed or not is_there:
+                self.loss.add(name, LossReason.VALUE_UNMAPPED)
             return
         attributes[attribute] = converted
         if target.is_renamed:
             self.loss.add(name, LossReason.RENAMED, attribute)
-        if is_changed or has_new_type:
+        if is_changed:
             self.loss.add(name, LossReason.TYPE_CHANGED, attribute)
 
     def _counted(self, span: TraceSpan, span_type: str | None) -> TraceSpan:
@@ -374,6 +389,38 @@ class RunExporter:
                 span_id=_id(stated.get("span_id"), 16) or self._root_id or "",
                 attributes=found,
             )
+
+
+def with_events_on_spans(
+    mapped: Iterable[TraceSpan | LogEvent], run: ExportedRun
+) -> Iterator[TraceSpan]:
+    """Yield the spans; the last, which is that of the run, has the events as events of its own.
+
+    It is for services that take no log records. Events without any span get one.
+    """
+    last: TraceSpan | None = None
+    held: list[LogEvent] = []
+    for each in mapped:
+        if isinstance(each, LogEvent):
+            held.append(each)
+            continue
+        if last is not None:
+            yield last
+        last = each
+    if last is None and held:
+        times = [one.time_ns for one in held]
+        last = TraceSpan(
+            trace_id=run.trace_id,
+            span_id=run.span_id(0),
+            name="evaluation",
+            start_ns=min(times),
+            end_ns=max(times),
+            attributes={},
+        )
+    if last is not None:
+        added = [SpanEvent(one.name, one.time_ns, one.attributes) for one in held]
+        last.events = [*last.events, *added]
+        yield last
 
 
 def span_name(attributes: Mapping[str, Any], parts: tuple[str, ...]) -> str:

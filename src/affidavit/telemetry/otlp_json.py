@@ -6,6 +6,7 @@ A span that is malformed is left out with one finding; the spans beside it are r
 import base64
 import binascii
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -121,10 +122,7 @@ _FAULTS: Final = (msgspec.MsgspecError, ValueError, RecursionError, OverflowErro
 
 def records_in(raw: bytes) -> Iterator[ReceivedRecord]:
     """Yield the spans and log records of a message, or raise OtlpFormatError."""
-    try:
-        message = _decode_message(raw)
-    except _FAULTS as error:
-        raise OtlpFormatError(str(error)[:200] or type(error).__name__) from None
+    message = _message_of(raw)
     if message.resourceSpans is None and message.resourceLogs is None:
         raise OtlpFormatError("it has neither resourceSpans nor resourceLogs")
     for spans in message.resourceSpans or ():
@@ -135,6 +133,38 @@ def records_in(raw: bytes) -> Iterator[ReceivedRecord]:
         resource = _attributes_of_resource(logs.resource)
         for log_scope in logs.scopeLogs:
             yield from _each(resource, log_scope.scope, log_scope.logRecords, is_span=False)
+
+
+def _message_of(raw: bytes) -> _Message:
+    try:
+        try:
+            return _decode_message(raw)
+        except RecursionError:
+            return _decode_message(_without_deep_parts(raw))
+    except _FAULTS as error:
+        raise OtlpFormatError(str(error)[:200] or type(error).__name__) from None
+
+
+_TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+_DEEPEST: Final = 8 * MAX_DEPTH
+"""Of brackets. A value of an attribute has up to four for each level of its own."""
+
+
+def _without_deep_parts(raw: bytes) -> bytes:
+    """Return JSON with null for what is nested too deep, so that it costs only itself."""
+    pieces: list[bytes] = []
+    depth = start = 0
+    for token in _TOKEN.finditer(raw):
+        bracket = token.group()
+        if bracket in (b"{", b"["):
+            depth += 1
+            if depth == _DEEPEST:
+                pieces += (raw[start : token.start()], b"null")
+        elif bracket in (b"}", b"]"):
+            if depth == _DEEPEST:
+                start = token.end()
+            depth -= 1
+    return b"".join((*pieces, raw[start:])) if depth < _DEEPEST else raw
 
 
 def _attributes_of_resource(resource: _Resource | None) -> Attributes:
@@ -185,7 +215,7 @@ def _span(raw: Raw) -> TraceSpan:
             SpanLink(_id(one.traceId, 32), _id(one.spanId, 16), attributes_of(one.attributes))
             for one in span.links
         ],
-        dropped=span.droppedAttributesCount,
+        dropped=min(max(span.droppedAttributesCount, 0), _MAX_INT32),
     )
 
 
@@ -215,8 +245,12 @@ _KINDS: Final = {
 _CODES: Final = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 
 
+_MAX_INT32: Final = 2**31 - 1
+
+
 def _enum(value: _Number, names: Mapping[str, int]) -> int:
-    return names.get(value, 0) if isinstance(value, str) else value
+    number = names.get(value, 0) if isinstance(value, str) else value
+    return number if 0 <= number <= _MAX_INT32 else 0
 
 
 def _id(text: str, digits: int) -> str:

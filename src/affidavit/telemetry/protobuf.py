@@ -1,11 +1,15 @@
 """Spans and events as protobuf messages of OTLP, with the classes of opentelemetry-proto.
 
+What is received is read as a whole. If that fails, because of one deep attribute or a text that is
+not UTF-8, it is read record by record and field by field, so that the rest is not lost.
+
 The library is part of the extra `otel` and is imported when a function is called.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from affidavit.telemetry.otlp_json import OtlpFormatError, ReceivedRecord
 from affidavit.telemetry.spans import (
     MAX_INT64,
     MIN_INT64,
@@ -204,6 +208,134 @@ def logs_from(
                         attributes=attributes,
                     ),
                 )
+
+
+def received_records(raw: bytes, *, of_logs: bool) -> Iterator[ReceivedRecord]:
+    """Yield the records of an export request; raise OtlpFormatError if it is none."""
+    if of_logs:
+        logs = decode_logs(raw)
+        found: Any = None if logs is None else logs_from(logs)
+    else:
+        traces = decode_traces(raw)
+        found = None if traces is None else spans_from(traces)
+    if found is None:
+        yield from _salvaged_records(raw, of_logs=of_logs)
+        return
+    for resource, scope, record in found:
+        yield ReceivedRecord(resource, scope, record)
+
+
+def _salvaged_records(raw: bytes, *, of_logs: bool) -> Iterator[ReceivedRecord]:
+    """Yield the records of a request that cannot be read as a whole.
+
+    Resources are its field 1, their scopes field 2, and the records field 2 of these.
+    """
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    for owner in _members(raw, 1):
+        for scope in _members(owner, 2):
+            for number, record in enumerate(_members(scope, 2), 1):
+                request: Any = (
+                    ExportLogsServiceRequest() if of_logs else ExportTraceServiceRequest()
+                )
+                held: Any = (request.resource_logs if of_logs else request.resource_spans).add()
+                records = (held.scope_logs if of_logs else held.scope_spans).add()
+                kept = (records.log_records if of_logs else records.spans).add()
+                for part in _members(owner, 1):
+                    _salvage(held.resource, part)
+                for part in _members(scope, 1):
+                    _salvage(records.scope, part)
+                lost = _salvage(kept, record)
+                made: Any = logs_from(request) if of_logs else spans_from(request)
+                (one,) = made
+                what = f"{'log record' if of_logs else 'span'} {number} of a scope"
+                finding = f"{what}: {lost} of its fields cannot be read" if lost else ""
+                if not of_logs:
+                    one[2].dropped += lost
+                yield ReceivedRecord(one[0], one[1], one[2], finding)
+
+
+def _salvage(message: Any, raw: bytes) -> int:
+    """Read the fields of a message that can be read; return how many cannot."""
+    from google.protobuf.message import DecodeError
+
+    lost = 0
+    for _, whole, _ in _fields_in(raw):
+        try:
+            type(message).FromString(whole)
+        except DecodeError:
+            lost += 1
+        else:
+            message.MergeFromString(whole)
+    return lost
+
+
+def _members(raw: bytes, wanted: int) -> Iterator[bytes]:
+    """Yield the messages that are in one field of a message."""
+    for number, _, value in _fields_in(raw):
+        if number == wanted and value is not None:
+            yield value
+
+
+_FIXED: Final = {1: 8, 5: 4}
+_MAX_VARINT: Final = 10
+
+
+def _fields_in(raw: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
+    """Yield number, bytes and content of each field of a message; raise OtlpFormatError.
+
+    Only fields with a length have a content.
+    """
+    at = 0
+    while at < len(raw):
+        start = at
+        tag, at = _varint(raw, at)
+        kind, value = tag & 7, None
+        if kind == 0:
+            _, at = _varint(raw, at)
+        elif kind in _FIXED:
+            at += _FIXED[kind]
+        elif kind == 2:
+            size, at = _varint(raw, at)
+            value = raw[at : at + size]
+            at += size
+        else:
+            raise OtlpFormatError("it is not a message of protobuf")
+        if at > len(raw):
+            raise OtlpFormatError("it ends in the middle of a field")
+        yield tag >> 3, raw[start:at], value
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    number = 0
+    for place in range(_MAX_VARINT):
+        if at >= len(raw):
+            break
+        byte = raw[at]
+        at += 1
+        number |= (byte & 127) << (7 * place)
+        if byte < 128:
+            return number, at
+    raise OtlpFormatError("it ends in the middle of a number")
+
+
+def export_response(rejected: int, message: str, *, of_logs: bool) -> bytes:
+    """Return the answer to an export request that was taken, in whole or in part."""
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    if not rejected and not message:
+        return b""
+    if of_logs:
+        answer = ExportLogsServiceResponse()
+        answer.partial_success.rejected_log_records = rejected
+        answer.partial_success.error_message = message
+        return bytes(answer.SerializeToString())
+    traced = ExportTraceServiceResponse()
+    traced.partial_success.rejected_spans = rejected
+    traced.partial_success.error_message = message
+    return bytes(traced.SerializeToString())
 
 
 def decode_traces(raw: bytes) -> "ExportTraceServiceRequest | None":

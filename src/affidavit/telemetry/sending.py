@@ -22,6 +22,7 @@ TIMEOUT_SECONDS: Final = 30.0
 ATTEMPTS: Final = 5
 MAX_DELAY_SECONDS: Final = 30.0
 _MAX_ANSWER_BYTES: Final = 1024 * 1024
+_NO_LOGS: Final = " (it takes no log records; --events-on-spans puts evaluations on a span)"
 _WAITING: Final = (429, 502, 503, 504)
 
 
@@ -131,7 +132,8 @@ class _HttpSender:
             attempt += 1
             answer = self._answer(target, headers, packed)
         if answer.status != 200:
-            raise _refusal(self._url, f"it answered {answer.status} to {target.path}")
+            hint = _NO_LOGS if of_logs and answer.status in (404, 405, 501) else ""
+            raise _refusal(self._url, f"it answered {answer.status} to {target.path}{hint}")
         self._require_all(answer, of_logs=of_logs)
 
     def _answer(self, target: SplitResult, headers: Mapping[str, str], body: bytes) -> HttpResponse:
@@ -199,14 +201,14 @@ class _GrpcSender:
         settings = self._settings
         request = logs_request(settings.resource, settings.version, settings.schema_url, events)
         stub: Any = LogsServiceStub(self._channel)  # type: ignore[no-untyped-call]  # generated
-        answer = self._call(stub.Export, request)
+        answer = self._call(stub.Export, request, of_logs=True)
         self._require_all(answer.partial_success.rejected_log_records)
 
     def close(self) -> None:
         with suppress(ValueError):
             self._channel.close()
 
-    def _call(self, method: Any, request: Any) -> Any:
+    def _call(self, method: Any, request: Any, *, of_logs: bool = False) -> Any:
         import grpc
 
         waiting = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
@@ -217,6 +219,8 @@ class _GrpcSender:
                 code, details = error.code(), error.details()
                 if code not in waiting or attempt == ATTEMPTS - 1:
                     problem = f"{code.name}, {excerpt(str(details), 160)}"
+                    if of_logs and code is grpc.StatusCode.UNIMPLEMENTED:
+                        problem += _NO_LOGS
                     raise _refusal(self._url, problem) from None
             self._settings.sleep(min(2.0**attempt, MAX_DELAY_SECONDS))
         raise AssertionError("the last attempt returns or raises")

@@ -31,15 +31,19 @@ class RateLimiter:
         self._now = now
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def seconds_to_wait(self, caller: str) -> int:
-        """Take a token and return 0, or return in how many whole seconds there will be one."""
+    def seconds_to_wait(self, caller: str, cost: float = 1.0) -> int:
+        """Take tokens and return 0, or return in how many whole seconds there will be enough.
+
+        More than fit into the bucket are taken in advance when it is full.
+        """
         if self.rate <= 0:
             return 0
         moment = self._now()
         left, since = self._buckets.pop(caller, (self._size, moment))
         left = min(self._size, left + (moment - since) * self.rate)
-        wait = 0 if left >= 1 else math.ceil((1 - left) / self.rate)
-        self._buckets[caller] = (left - 1 if left >= 1 else left, moment)
+        needed = min(cost, self._size)
+        wait = 0 if left >= needed else math.ceil((needed - left) / self.rate)
+        self._buckets[caller] = (left if wait else left - cost, moment)
         if len(self._buckets) > MAX_CALLERS:
             self._buckets.popitem(last=False)
         return wait

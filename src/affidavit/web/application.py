@@ -14,6 +14,7 @@ import msgspec
 from litestar import Litestar, Request, Response
 from litestar.datastructures import State
 from litestar.exceptions import ClientException, HTTPException
+from litestar.types import ASGIApp
 
 from affidavit.app.clock import now
 from affidavit.app.service import AnswerService, ServiceConfig, api_key_file
@@ -36,6 +37,7 @@ from affidavit.web.settings import WebSettings
 if TYPE_CHECKING:
     from affidavit.app.ledger_service import LedgerService
     from affidavit.app.ledger_store import LedgerStore
+    from affidavit.app.trace_receiving import ReceiverConfig
     from affidavit.web.account_handlers import AccountHandlers
 
 
@@ -49,7 +51,11 @@ class ServiceDependencies(msgspec.Struct, frozen=True):
 
 
 def application_from_config(
-    config: ServiceConfig, settings: WebSettings, *, log_requests: bool
+    config: ServiceConfig,
+    settings: WebSettings,
+    *,
+    log_requests: bool,
+    otlp: "ReceiverConfig | None" = None,
 ) -> ServiceMiddleware:
     """Return the configured service. Messages of libraries go to its log, too."""
     log = RequestLog(sys.stderr, now, requests=log_requests)
@@ -63,7 +69,9 @@ def application_from_config(
         limits = UploadLimits(max_bytes=settings.max_upload_bytes)
         ledgers = LedgerService(LedgerStore(config.store), limits)
     use_cases = AnswerService(config)
-    return build_application(use_cases, settings, dependencies, ledgers, config.project)
+    return build_application(
+        use_cases, settings, dependencies, ledgers, project=config.project, otlp=otlp
+    )
 
 
 def build_application(
@@ -72,6 +80,7 @@ def build_application(
     dependencies: ServiceDependencies,
     ledgers: "LedgerService | None" = None,
     project: Path | None = None,
+    otlp: "ReceiverConfig | None" = None,
 ) -> ServiceMiddleware:
     """Return the service over some use cases; without a store it has no ledgers and no users."""
     slots = CallerSlots(settings.max_running)
@@ -98,7 +107,7 @@ def build_application(
     )
     routes = handlers.routes()
     openapi = cache(lambda: msgspec.json.encode(openapi_document(routes, settings.max_deadline_ms)))
-    app = Litestar(
+    app: ASGIApp = Litestar(
         routes,
         request_class=ServiceRequest,
         state=State(
@@ -113,6 +122,12 @@ def build_application(
         exception_handlers={Exception: _problem_response, HTTPException: _problem_response},
         logging_config=None,
     )
+    if otlp is not None:
+        from affidavit.app.trace_receiving import SpanReceiver
+        from affidavit.web.otlp import OtlpApplication
+
+        spans = RateLimiter(otlp.key_spans, dependencies.seconds)
+        app = OtlpApplication(app, SpanReceiver(otlp), slots, spans, settings.body_seconds)
     access = AccessControl(
         dependencies.api_keys,
         RateLimiter(settings.key_rate, dependencies.seconds),

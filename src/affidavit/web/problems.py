@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from affidavit.base.errors import AffidavitError, Fault, Where
-from affidavit.base.faults import evidence, gates, receipts, service, store
+from affidavit.base.faults import evidence, gates, receipts, service, store, telemetry
 from affidavit.base.faults import input as input_faults
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -117,6 +117,9 @@ STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
     service.SHARE_USED: HTTPStatus.TOO_MANY_REQUESTS,
     service.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
     service.NOT_READY: HTTPStatus.SERVICE_UNAVAILABLE,
+    telemetry.RECEIVED_BODY: HTTPStatus.BAD_REQUEST,
+    telemetry.RECEIVED_TYPE: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    telemetry.RECEIVER_FULL: HTTPStatus.SERVICE_UNAVAILABLE,
     input_faults.DEFECT: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 
@@ -185,6 +188,7 @@ def _headers(error: AffidavitError) -> list[tuple[str, str]]:
         service.SHARE_USED,
         service.BUSY,
         store.EXPORT_WAITING,
+        telemetry.RECEIVER_FULL,
     ):
         return [("retry-after", str(error.values["seconds"]))]
     return []

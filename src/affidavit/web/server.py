@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -15,6 +16,8 @@ from uvicorn.supervisors import Multiprocess
 
 from affidavit.app.clock import now
 from affidavit.app.service import ServiceConfig, api_key_file
+from affidavit.app.span_journal import JournalWriter
+from affidavit.app.trace_receiving import ReceiverConfig
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.web.connection_dispatcher import dispatch_connections
@@ -40,13 +43,16 @@ class ApplicationFactory(Struct, frozen=True):
     config: ServiceConfig
     settings: WebSettings
     log_requests: bool
+    otlp: ReceiverConfig | None = None
 
     def __call__(self) -> Any:
         """Return the application."""
         # Imported here: the parent of several workers does not need it.
         from affidavit.web.application import application_from_config
 
-        return application_from_config(self.config, self.settings, log_requests=self.log_requests)
+        return application_from_config(
+            self.config, self.settings, log_requests=self.log_requests, otlp=self.otlp
+        )
 
 
 def listen_at(address: ListenAddress) -> socket.socket:
@@ -91,6 +97,48 @@ def require_keys_for(host: str, config: ServiceConfig) -> None:
     has_key = any(key.revoked_at is None for key in keys)
     if not has_key and (config.store is None or not has_users(config.store)):
         raise AffidavitError(faults.SERVE_KEYS_NEEDED, host=host)
+
+
+@contextlib.contextmanager
+def receiver_processes(
+    receiver: ReceiverConfig,
+    project: Path,
+    address: ListenAddress,
+    settings: WebSettings,
+    *,
+    is_quiet: bool,
+) -> Iterator[int]:
+    """Run the sealer of traces and the receiver of gRPC within the block; yield the port of gRPC.
+
+    The sealer is stopped last, so that it seals what was received until the end.
+    """
+    from affidavit.app.ledger_workers import log_to_stderr, supervised_processes
+    from affidavit.app.trace_receiving import seal_until_stopped
+    from affidavit.web.otlp_grpc import (
+        GrpcConfig,
+        receive_until_stopped,
+        reserved_port,
+        wait_for_server,
+    )
+
+    JournalWriter(receiver.folder)  # A folder that cannot be written is reported now.
+    with contextlib.closing(reserved_port(address.host, address.port)) as reserved:
+        port = int(reserved.getsockname()[1])
+        grpc = GrpcConfig(
+            receiver=receiver,
+            project=project,
+            host=address.host,
+            port=port,
+            anonymous=settings.anonymous,
+            key_rate=settings.key_rate,
+            address_rate=settings.address_rate,
+        )
+        with (
+            supervised_processes(seal_until_stopped, (receiver, is_quiet), 1, log_to_stderr),
+            supervised_processes(receive_until_stopped, (grpc,), 1, log_to_stderr),
+        ):
+            wait_for_server(address.host, port)
+            yield port
 
 
 def serve(

@@ -53,8 +53,45 @@ OTLP_DIALECT = Fault(
     "no span has an attribute {marker!r}, so this is not {dialect}",
     "leave --from out of it, or give the convention that the spans follow: {found}",
 )
-EXPORT_EMPTY = Fault(
+RECEIVER_FULL = Fault(
     "AF808",
+    "receiver.full",
+    "the receiver of spans holds as much as it may",
+    "wait {seconds} s (see Retry-After) and send the same spans again; nothing of them was taken",
+    Exit.UNKNOWN,
+)
+RECEIVED_BODY = Fault(
+    "AF809",
+    "receiver.body",
+    "the body is not an export request of OTLP: {problem}",
+    "send spans to /v1/traces and log records to /v1/logs with an exporter of OpenTelemetry",
+)
+RECEIVED_TYPE = Fault(
+    "AF810",
+    "receiver.type",
+    "the body is {found}; it has to be application/x-protobuf or application/json",
+    "send OTLP with one of these types, as it is or packed by gzip or deflate",
+)
+RECEIVER_GRPC = Fault(
+    "AF811",
+    "receiver.grpc",
+    "cannot receive OTLP over gRPC at {host} port {port} ({reason})",
+    "choose another port with --otlp-grpc-port, or stop the process that uses it",
+)
+PROXY_ADDRESS = Fault(
+    "AF812",
+    "proxy.address",
+    "the address {url!r} cannot be used: {problem}",
+    "give the base address that the program would call, such as https://api.openai.com/v1",
+)
+PROXY_PORT = Fault(
+    "AF813",
+    "proxy.port",
+    "cannot listen at port {port} of this machine ({reason})",
+    "choose another with --port; 0 means any free port",
+)
+EXPORT_EMPTY = Fault(
+    "AF814",
     "export.empty",
     "there is nothing to export: {problem}",
     "give a run that has recorded something; `affidavit evidence show` lists what a bundle has",
