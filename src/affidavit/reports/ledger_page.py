@@ -10,7 +10,7 @@ from affidavit.ledger.labels import VERDICT_NAMES, VERDICT_SYMBOLS, short_place
 from affidavit.ledger.model import Importance, Verdict
 from affidavit.ledger.record import ClaimOrder, Ledger, LedgerEntry, LocatedReading
 from affidavit.reports import ledger_wording as words
-from affidavit.reports.page_templates import page_templates
+from affidavit.reports.pages import page_templates
 
 View = dict[str, Any]
 
