@@ -34,7 +34,7 @@ WHOLE: Final = 255
 """The stored strength of a synonym that would be as good as the word itself."""
 
 
-class _Manifest(msgspec.Struct, frozen=True):
+class _ThesaurusManifest(msgspec.Struct, frozen=True):
     sha256: str
 
 
@@ -73,7 +73,7 @@ class Thesaurus:
 def read_thesaurus(folder: Traversable = DATA) -> Thesaurus:
     """Read the thesaurus and refuse it if one byte is not as released."""
     try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=_Manifest)
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=_ThesaurusManifest)
         data = (folder / THESAURUS).read_bytes()
     except (OSError, msgspec.DecodeError) as error:
         raise AffidavitError(faults.THESAURUS_MISSING, Where(file=THESAURUS)) from error
