@@ -125,7 +125,7 @@ def writing(path: Path, count: int, rounds: int) -> list[Figure]:
 
 def drafts(count: int) -> Iterator[EventDraft]:
     """Yield model and tool calls that differ in their words."""
-    chance = random.Random(7)  # noqa: S311 - a benchmark that can be repeated
+    chance = random.Random(7)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(3000)]
     for number in range(count):

@@ -26,7 +26,7 @@ def measure(quick: bool = False) -> list[Figure]:
     # Once a large block was freed, glibc keeps memory instead of asking for it again in every call;
     # else the figures of both sides are those of page faults, by luck or not.
     bytes(8_000_000)
-    chance = Random(300)  # noqa: S311 - the same documents in every run, nothing secret
+    chance = Random(300)
     rounds = 40 if quick else 150
     small, large = ledger(chance, 4), ledger(chance, 190)
     with_floats = ledger(chance, 190, with_floats=True)

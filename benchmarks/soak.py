@@ -93,7 +93,7 @@ def stored(bundles: int) -> Figure:
 
 def sequential(soaks: int) -> Figure:
     """Simulate soaks with a true pass rate of 0.80 against a bound of 0.95."""
-    chance, runs, wrong = random.Random(1), 0, 0  # noqa: S311 - a simulation
+    chance, runs, wrong = random.Random(1), 0, 0
     for _ in range(soaks):
         test = SequentialTest(rate_bound_from("0.95@95"))
         while test.side is Side.UNDECIDED:

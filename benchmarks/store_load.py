@@ -32,7 +32,7 @@ class Client:
         self._port = port
         self._session = f"/api/v1/sessions/{session}"
         self._key = key
-        self._dice = random.Random(seed)  # noqa: S311 - which request is next
+        self._dice = random.Random(seed)
         self.statuses: Counter[int] = Counter()
         self.reads: list[float] = []
 

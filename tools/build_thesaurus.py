@@ -23,8 +23,14 @@ from tokenizers import Tokenizer
 from transformers import AutoModel
 
 from affidavit.base.digest import sha256_hex
-from affidavit.documents.search_terms import stems_of, stop_stems
-from affidavit.documents.thesaurus import HEADER, MANIFEST, THESAURUS, WHOLE
+from affidavit.documents.search_terms import (
+    HEADER,
+    MANIFEST,
+    THESAURUS,
+    WHOLE,
+    stems_of,
+    stop_stems,
+)
 
 DATA = Path(__file__).parent.parent / "src/affidavit/documents/data"
 LEFT_OUT = ("cad_nli", "fever_nei", "paws_ni", "tabfact")
@@ -113,7 +119,7 @@ def nearest_stems(words: Sequence[str], placed: Vectors) -> dict[str, list[tuple
 
 
 def thesaurus_bytes(nearest: dict[str, list[tuple[str, float]]]) -> bytes:
-    """Return the file; affidavit/documents/thesaurus.py says what it looks like."""
+    """Return the file; affidavit/documents/search_terms.py says what it looks like."""
     words = sorted(nearest)
     kept = [nearest[word][:SYNONYMS] for word in words]
     stems = sorted({stem for row in kept for stem, _ in row})

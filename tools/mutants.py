@@ -222,7 +222,7 @@ def sample(packages: Sequence[str], count: int, seed: int) -> list[Mutant]:
         for path in sorted((ROOT / "src" / "affidavit" / package).rglob("*.py"))
         for maker in mutants_of(package, path)
     ]
-    chosen = sorted(random.Random(seed).sample(range(len(makers)), min(count, len(makers))))  # noqa: S311 - a sample
+    chosen = sorted(random.Random(seed).sample(range(len(makers)), min(count, len(makers))))
     return [mutant for number in chosen if (mutant := makers[number]()) is not None]
 
 

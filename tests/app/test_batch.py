@@ -7,8 +7,7 @@ import pytest
 from tests.ledger.examples import seed_ledger
 
 from affidavit.app import check_batch as check
-from affidavit.app.batch_rows import BatchRow, read_batch_rows
-from affidavit.app.check_batch import BatchItem
+from affidavit.app.check_batch import BatchItem, BatchRow, read_batch_rows
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults

@@ -7,14 +7,12 @@ from hashlib import sha256
 import pytest
 from tests.app.stub_judge import StubJudge
 
-from affidavit.app.judge_calibration import (
-    calibrate,
-    fit_thresholds,
-    require_labels,
-)
 from affidavit.app.judge_evaluation import (
+    calibrate,
     evaluate_set,
+    fit_thresholds,
     label_rows,
+    require_labels,
 )
 from affidavit.app.judge_scoring import ClaimScore, JudgedRow, RowFault, RowOutcome
 from affidavit.base.errors import AffidavitError
@@ -22,11 +20,6 @@ from affidavit.base.faults import evidence
 from affidavit.base.statistics import Rate
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import JudgeThresholds, rules_digest, rules_from_toml
-from affidavit.reports.judge_calibration import (
-    calibration_as_json,
-    calibration_text,
-    rules_file,
-)
 from affidavit.reports.judge_card import (
     Card,
     CardV1,
@@ -36,7 +29,13 @@ from affidavit.reports.judge_card import (
     card_markdown,
     load_card,
 )
-from affidavit.reports.judge_evaluation import evaluation_as_json, figure_rows
+from affidavit.reports.judge_evaluation import (
+    calibration_as_json,
+    calibration_text,
+    evaluation_as_json,
+    figure_rows,
+    rules_file,
+)
 
 OWN = JudgeThresholds()
 

@@ -62,7 +62,13 @@ def asked(
     box = ToolSet({entry.tool.name: entry for entry in tools})
     wire: list[JsonValue] = [{"id": f"c{n}", **check} for n, check in enumerate(checks)]
     made = checks_from_wire(wire)
+    # On a busy machine a thread may wait for seconds before it runs at all.
+    options.setdefault("deadline_ms", 60_000)
     return gather_evidence(made, box, now=lambda: AT, signed=True, **options)
+
+
+WAIT_SECONDS = 30
+"""How long a source hangs. Whoever does not wait for it is done earlier, on any machine."""
 
 
 def reason_of(found: Evidence | EvidenceUnavailable) -> str:
@@ -73,7 +79,7 @@ def reason_of(found: Evidence | EvidenceUnavailable) -> str:
 def waits(args: CheckArguments, request: SourceRequest) -> JsonValue:
     over = threading.Event()
     request.on_abandon(over.set)
-    over.wait(30)
+    over.wait(WAIT_SECONDS)
     return "too late to count"
 
 
@@ -101,7 +107,8 @@ FAILURES = {
 def test_a_failed_source(
     does: Callable[[CheckArguments, SourceRequest], JsonValue], wanted: str
 ) -> None:
-    evidence = asked([tool("t", StubFeed(does))], {"tool": "t"}, deadline_ms=200)
+    deadline_ms = 200 if does is waits else 60_000
+    evidence = asked([tool("t", StubFeed(does))], {"tool": "t"}, deadline_ms=deadline_ms)
     assert reason_of(evidence.by_check["c0"]) == wanted
 
 
@@ -133,13 +140,13 @@ def test_equal_queries_are_made_once() -> None:
 def test_a_late_source_does_not_affect_the_others() -> None:
     quick = StubFeed(lambda args, request: 5, EvidenceSource("quick", "quick", "test"))
     start = time.monotonic()
-    evidence = asked([tool("t", StubFeed(waits), quick)], {"tool": "t"}, deadline_ms=300)
-    assert time.monotonic() - start < 2
+    evidence = asked([tool("t", StubFeed(waits), quick)], {"tool": "t"}, deadline_ms=2_000)
+    assert time.monotonic() - start < WAIT_SECONDS
     fact = evidence.by_check["c0"]
     assert isinstance(fact, Evidence)
     assert fact.fact.raw == 5
     assert [source.reason for source in fact.fact.sources] == [
-        "late: no answer within 300 ms",
+        "late: no answer within 2000 ms",
         None,
     ]
 
@@ -149,7 +156,7 @@ def test_a_source_may_have_a_shorter_timeout() -> None:
     evidence = asked(
         [tool("t", StubFeed(waits), timeout_ms=100)], {"tool": "t"}, deadline_ms=30_000
     )
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < WAIT_SECONDS
     assert reason_of(evidence.by_check["c0"]) == "feed: late: no answer within 100 ms"
 
 
@@ -180,7 +187,7 @@ def test_too_many_hanging_sources_are_counted() -> None:
     over = threading.Event()
 
     def hangs_on(args: CheckArguments, request: SourceRequest) -> JsonValue:
-        over.wait(30)
+        over.wait(WAIT_SECONDS)
         return 1
 
     entry = tool("t", StubFeed(hangs_on))
@@ -194,7 +201,7 @@ def test_too_many_hanging_sources_are_counted() -> None:
         if isinstance(again, Evidence):
             return
         time.sleep(0.01)
-    pytest.fail("the hand that was free again took no work")
+    pytest.fail("the thread that was free again took no work")
 
 
 def local(does: Callable[[CheckArguments, SourceRequest], JsonValue], name: str) -> StubFeed:
@@ -219,9 +226,9 @@ def test_a_file_that_hangs_does_not_delay_the_others() -> None:
     quick = local(lambda args, request: 5, "quick")
     tools = [tool("t", local(waits, "gone")), tool("u", quick), tool("v", quick)]
     start = time.monotonic()
-    evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, {"tool": "v"}, deadline_ms=300)
-    assert time.monotonic() - start < 5
-    assert reason_of(evidence.by_check["c0"]) == "gone: late: no answer within 300 ms"
+    evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, {"tool": "v"}, deadline_ms=2_000)
+    assert time.monotonic() - start < WAIT_SECONDS
+    assert reason_of(evidence.by_check["c0"]) == "gone: late: no answer within 2000 ms"
     for check in ("c1", "c2"):
         fact = evidence.by_check[check]
         assert isinstance(fact, Evidence)
@@ -231,7 +238,7 @@ def test_a_file_that_hangs_does_not_delay_the_others() -> None:
 def test_files_without_a_free_thread() -> None:
     threads = DaemonThreadPool(max_threads=1)
     over = threading.Event()
-    hanging = StubFeed(lambda args, request: over.wait(30))
+    hanging = StubFeed(lambda args, request: over.wait(WAIT_SECONDS))
     asked([tool("t", hanging)], {"tool": "t"}, deadline_ms=50, threads=threads)
     quick = local(lambda args, request: 5, "quick")
     evidence = asked(
@@ -285,8 +292,10 @@ def test_sources_that_need_a_thread(kind: str, timeout_ms: int | None, deadline_
 def test_the_deadline_counts_from_the_given_start(threads: DaemonThreadPool | None) -> None:
     begun = time.monotonic() - 10
     hanging = local(waits if threads else lambda args, request: 1, "here")
-    evidence = asked([tool("t", hanging)], {"tool": "t"}, threads=threads, started_at=begun)
-    assert time.monotonic() - begun < 15
+    evidence = asked(
+        [tool("t", hanging)], {"tool": "t"}, threads=threads, started_at=begun, deadline_ms=6_000
+    )
+    assert time.monotonic() - begun < WAIT_SECONDS
     assert reason_of(evidence.by_check["c0"]) == "here: late: no answer within 6000 ms"
 
 
@@ -302,17 +311,17 @@ def test_a_server_that_blocks(behaviour: Callable[..., None]) -> None:
     with serving(behaviour, answers(200, b"1")) as server:
         start = time.monotonic()
         evidence = asked([tool("t", feed_of(server))], {"tool": "t"}, deadline_ms=300)
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < WAIT_SECONDS
     assert "late: " in reason_of(evidence.by_check["c0"])
 
 
 def test_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: over.wait(30) and [])
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: over.wait(WAIT_SECONDS) and [])
     feed = feed_to("http://api.example.com/", ("api.example.com",))
     start = time.monotonic()
     evidence = asked([tool("t", feed)], {"tool": "t"}, deadline_ms=200)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < WAIT_SECONDS
     assert reason_of(evidence.by_check["c0"]) == "s: late: no answer within 200 ms"
     over.set()
 

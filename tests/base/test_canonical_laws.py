@@ -77,7 +77,7 @@ def all_floats(value: Any) -> list[float]:
 
 def floats_of_all_magnitudes(count: int) -> list[float]:
     """Return floats by random bits, by random magnitude, and around every border of a rule."""
-    chance = random.Random(8785)  # noqa: S311 - a fixed sample, nothing secret
+    chance = random.Random(8785)
     bits = (struct.unpack("<d", chance.randbytes(8))[0] for _ in range(count))
     found = [number for number in bits if math.isfinite(number)]
     found += [chance.uniform(-1, 1) * 10.0 ** chance.randrange(-12, 25) for _ in range(count)]

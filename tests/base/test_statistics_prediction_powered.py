@@ -42,7 +42,7 @@ def test_a_share_stays_between_0_and_1() -> None:
 
 
 def test_the_interval_holds_the_truth_about_19_times_of_20() -> None:
-    random = Random(7)  # noqa: S311 - a fixed sample, nothing secret
+    random = Random(7)
     held = 0
     for _ in range(400):
         # 60% are supported; the judge is right in 80% of those and in 90% of the others.

@@ -455,7 +455,7 @@ def test_killed_at_any_moment_nothing_finished_is_lost(tmp_path: Path) -> None:
         *("check", str(file), "--sources", str(LEAVE / "sources"), "--at", AT, "-q"),
         *("--project", str(tmp_path), "-o", str(results)),
     )
-    moments = random.Random(20)  # noqa: S311 - moments, not secrets
+    moments = random.Random(20)
     done_before: set[str] = set()
     for _ in range(20):
         process = start(REAL, *arguments)

@@ -456,9 +456,7 @@ def test_what_cannot_be_merged(tmp_path: Path) -> None:
 
 def careless(iterations: int) -> list[int]:
     return [
-        at
-        for at in range(1, iterations + 1)
-        if random.Random(trial_seed(1, at)).random() < 0.1  # noqa: S311 - as the agent does
+        at for at in range(1, iterations + 1) if random.Random(trial_seed(1, at)).random() < 0.1
     ]
 
 

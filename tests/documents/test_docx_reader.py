@@ -7,7 +7,7 @@ import pytest
 from lxml import etree
 from tests.documents.making import STRICT, W, docx_of, paragraph, read, refused, row, shown, zip_of
 
-from affidavit.documents.docx_styles import DocxNumbering
+from affidavit.documents.docx import DocxNumbering
 from affidavit.documents.model import DocumentLimits
 
 NUMBERING = f"""<w:numbering xmlns:w="{W}">

@@ -251,7 +251,7 @@ def test_a_killed_build_leaves_an_index_that_opens_or_none(tmp_path: Path) -> No
     sources.mkdir()
     (sources / "a.md").write_text(LEAVE * 200)
     (sources / "b.md").write_text(PAY * 200)
-    moments = random.Random(20260103)  # noqa: S311 - repeatable, not secret
+    moments = random.Random(20260103)
     for _ in range(20):
         process = subprocess.Popen(
             [sys.executable, "-c", KILLED, str(sources), str(kept)], stdout=subprocess.PIPE

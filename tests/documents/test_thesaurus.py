@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from affidavit.base.errors import AffidavitError
-from affidavit.documents.thesaurus import (
+from affidavit.documents.search_terms import (
     DATA,
     HEADER,
     MANIFEST,

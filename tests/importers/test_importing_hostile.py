@@ -23,7 +23,7 @@ from tests.importers.imported import (
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonLimits
 from affidavit.importers import containers
-from affidavit.importers import inspect_archive as archives
+from affidavit.importers import inspect_log as archives
 from affidavit.importers.reader import TOOL_FORMATS, detect, read_rows
 from affidavit.importers.tool_format import ToolName
 

@@ -9,11 +9,9 @@ from typing import Any
 
 from tests.faulty_server import Behaviour, Faulty
 
-from affidavit.judge.chat.cache import ReplyCache
-from affidavit.judge.chat.client import ChatClient, ChatEndpoint
-from affidavit.judge.chat.cost import CostAccount
+from affidavit.judge.chat.client import ChatClient, ChatEndpoint, ReplyCache
 from affidavit.judge.chat.judge import ChatJudge
-from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings
+from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings, CostAccount
 
 
 def reply_of(verdict: str = "supported", **changes: object) -> str:

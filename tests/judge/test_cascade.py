@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.judge.reading import chunk_of
 
-from affidavit.app.judge_costs import cost_summary, estimate_pairs
+from affidavit.app.judge_scoring import cost_summary, estimate_pairs
 from affidavit.app.judges import BuiltIn, CascadeChoice, judge_named
 from affidavit.base.errors import AffidavitError
 from affidavit.judge.cascade import CascadeJudge, find_doubt

@@ -11,8 +11,8 @@ from tests.judge.chat_server import judge_at, reply_of, says, settings_for
 from tests.judge.reading import chunk_of
 
 from affidavit.base.errors import AffidavitError
-from affidavit.judge.chat.cache import CachedReply, ReplyCache
-from affidavit.judge.chat.prompt import messages_for
+from affidavit.judge.chat.client import CachedReply, ReplyCache
+from affidavit.judge.chat.reply import messages_for
 from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings, api_key_from, chat_settings
 from affidavit.ledger.model import SupportLevel
 

@@ -161,7 +161,7 @@ def is_found(data: Any) -> bool:
 
 def drawn(name: str) -> Iterator[str]:
     """Yield ten secrets of a kind, the same in every run."""
-    chance = Random(name)  # noqa: S311 - values for tests
+    chance = Random(name)
     for _ in range(10):
         yield KINDS[name](lambda letters, count: "".join(chance.choices(letters, k=count)))
 
@@ -176,7 +176,7 @@ def ordinary_events() -> Iterator[dict[str, Any]]:
     """Yield 2,000 events of ordinary runs: ids, digests, addresses, code, tables, prose."""
     for number in range(2_000):
         digest = sha256(str(number).encode()).hexdigest()
-        chance = Random(number)  # noqa: S311 - values for tests
+        chance = Random(number)
         letters = "".join(chance.choices(ALNUM, k=32))
         yield event(
             "affidavit.tool.called", ORDINARY[number % len(ORDINARY)](digest, letters, number)

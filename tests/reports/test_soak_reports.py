@@ -6,8 +6,7 @@ from msgspec.structs import replace
 from tests.golden_files import Golden
 from tests.soak.making import RULE, plan, trial, trials
 
-from affidavit.reports.soak_html import soak_html, surface_html
-from affidavit.reports.soak_text import soak_text, surface_text
+from affidavit.reports.soak import soak_html, soak_text, surface_html, surface_text
 from affidavit.reports.text_tables import Note, TextPart, TextTable, plain_table
 from affidavit.soak.drift import Outcomes, compare_with_baseline
 from affidavit.soak.fault_plan import FaultKind

@@ -30,7 +30,7 @@ from affidavit.app.verify import verify_steps
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
-from affidavit.reports.verify_page import verify_page, verify_page_policy
+from affidavit.reports.pages import verify_page, verify_page_policy
 from affidavit.seal.crypto import spki_from_raw, to_base64, to_base64url
 from affidavit.seal.dsse import envelope_bytes, envelope_from_bytes
 from affidavit.seal.keys import (

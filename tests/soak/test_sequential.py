@@ -36,14 +36,14 @@ def test_a_wrong_decision_is_rare_although_it_looks_after_every_run(
     rate: float, wrong: set[Side]
 ) -> None:
     """At most 5 in 100 soaks of 600 runs end in a wrong decision; 400 soaks are simulated."""
-    random = Random(7)  # noqa: S311 - a simulation
+    random = Random(7)
     errors = sum(stopped_at(rate, random, 600)[0] in wrong for _ in range(400))
     assert errors <= 20
 
 
 def test_peeking_at_an_ordinary_interval_is_wrong_far_more_often() -> None:
     """What the sequence is for: the same look after every run with Wilson's interval."""
-    random, errors = Random(7), 0  # noqa: S311 - a simulation
+    random, errors = Random(7), 0
     for _ in range(100):
         passes = 0
         for run in range(1, 301):
@@ -58,7 +58,7 @@ def test_peeking_at_an_ordinary_interval_is_wrong_far_more_often() -> None:
 
 def test_a_bad_target_is_found_out_soon() -> None:
     """A fixed design that can show both sides of 0.95 with 95% power needs 230 runs."""
-    random = Random(7)  # noqa: S311 - a simulation
+    random = Random(7)
     runs = [stopped_at(0.8, random, 1000) for _ in range(200)]
     assert {side for side, _ in runs} == {Side.BELOW}
     assert sum(count for _, count in runs) / len(runs) < 230 / 5

@@ -102,6 +102,21 @@ rules:
       value_equals: {größe: 1}
 """
 
+POLICY = """\
+version = 1
+[[keys]]
+file = "schlüssel.json"
+roles = ["prüfer"]
+[[roles]]
+name = "prüfer"
+threshold = 1
+"""
+SIGNER = """\
+# Schlüssel im Tresor
+public_key = "schlüssel.json"
+command = ["sign", "größe"]
+"""
+
 FILES: dict[str, ConfigFile] = {
     "tools in affidavit.toml, of coverage": ConfigFile(
         "affidavit.toml", TOOLS, "value_path", "value_pat", 6, 1, "AF351", ("coverage",)
@@ -177,6 +192,42 @@ FILES: dict[str, ConfigFile] = {
         "AF651",
         ("packs", "validate", "@"),
     ),
+    "--policy of verify": ConfigFile(
+        "release.toml",
+        POLICY,
+        "roles = [",
+        "rols = [",
+        4,
+        1,
+        "AF698",
+        ("verify", "run.dsse.json", "--policy", "@"),
+    ),
+    "a signing command, --key of attest": ConfigFile(
+        "hsm.toml",
+        SIGNER,
+        "command =",
+        "comand =",
+        3,
+        1,
+        "AF718",
+        ("attest", "run.dsse.json", "--key", "@"),
+    ),
+}
+
+CHECKS = {
+    "checks.yaml": """\
+checks:
+  - id: a
+    tool: leave
+    args: {größe: x}
+    expect: {op: exists}
+""",
+    "checks.json": """\
+[{
+  "id": "a", "tool": "leave", "args": {"größe": "x"},
+  "expect": {"op": "exists"}
+}]
+""",
 }
 
 FORMS: dict[str, Callable[[str], bytes]] = {
@@ -186,7 +237,13 @@ FORMS: dict[str, Callable[[str], bytes]] = {
     "both": lambda text: b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode(),
 }
 
+ENVELOPE = {
+    "payload": "e30=",
+    "payloadType": "application/vnd.in-toto+json",
+    "signatures": [{"sig": "AA=="}],
+}
 OTHER_FILES = {
+    "run.dsse.json": json.dumps(ENVELOPE),
     "answer.txt": "The tower is 120 metres high.\n",
     "source.txt": "The tower is 120 metres high.\n",
     "leave.json": "[]",
@@ -230,11 +287,11 @@ def test_an_unknown_key_is_refused_with_a_suggestion(
 ) -> None:
     assert file.right in file.text
     said = " ".join(run_with(file, form(file.text.replace(file.right, file.wrong, 1))).split())
-    key = file.wrong.rstrip(": =")
+    key = file.wrong.rstrip(": =[")
     place = f"{file.code}: {file.name}, line {file.line}, column {file.column}, field "
     assert said.startswith(place)
     assert f"unknown key '{key}'" in said
-    assert f"did you mean {file.right.rstrip(': =')}?" in said
+    assert f"did you mean {file.right.rstrip(': =[')}?" in said
 
 
 @pytest.mark.usefixtures("folder")
@@ -246,3 +303,21 @@ def test_text_that_cannot_be_parsed_has_a_position(file: ConfigFile) -> None:
     assert "not UTF-8" in said
     said = run_with(file, file.text.encode() + b"]")
     assert f"{file.name}, line {end}, column " in said
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_file_of_checks_is_accepted(name: str, form: Callable[[str], bytes]) -> None:
+    Path("affidavit.toml").write_text(TOOLS.replace('"who"', '"größe"'), "utf-8")
+    Path(name).write_bytes(form(CHECKS[name]))
+    result = run("answer", name)
+    assert "AF351: affidavit.toml" in result.stderr  # The checks were read, then the tools.
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+def test_a_wrong_check_in_yaml_has_a_position(form: Callable[[str], bytes]) -> None:
+    Path("checks.yaml").write_bytes(form(CHECKS["checks.yaml"].replace("expect:", "expct:")))
+    said = run("answer", "checks.yaml").stderr
+    assert said.startswith("AF300: checks.yaml, line 2, column 5, field checks[0]: "), said

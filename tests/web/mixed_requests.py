@@ -65,7 +65,7 @@ class Sent:
 
 def requests(seed: int, count: int, receipt: bytes) -> Iterator[Sent]:
     """Yield `count` requests, the same ones for the same seed."""
-    chance = random.Random(seed)  # noqa: S311 - to repeat a run, not to keep a secret
+    chance = random.Random(seed)
     kinds: tuple[Callable[[random.Random, bytes], Sent], ...] = (
         _good_answer,
         _changed_answer,

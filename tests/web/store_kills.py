@@ -121,7 +121,7 @@ class RunningService:
 
 def act(service: RunningService, accepted: Accepted, stopped: Event, seed: int) -> None:
     """Upload, check and decide until the end, and remember what was accepted."""
-    dice = random.Random(seed)  # noqa: S311 - what is done next
+    dice = random.Random(seed)
     for number in range(10_000):
         if stopped.wait(dice.uniform(0.1, 0.6)):
             return
@@ -183,7 +183,7 @@ def run_kills(folder: Path, store: str, kills: int, seed: int, database: Any = N
 
     project = make_project(folder / "project")
     service = RunningService(project, store, free_port())
-    accepted, dice = Accepted(), random.Random(seed)  # noqa: S311 - the moments of the kills
+    accepted, dice = Accepted(), random.Random(seed)
     wait_until(service.answers, START_SECONDS)
     for path in SOURCES:
         made = service.ask("POST", f"/documents?filename={path.name}", path.read_bytes())

@@ -43,7 +43,7 @@ def test_killed_workers_lose_no_job_and_do_none_twice(client: LedgerClient) -> N
     for number in range(SESSIONS):
         body = {"answer": f"Employees get {number + 10} days of annual leave.", "judge": "lexical"}
         assert client.ask("POST", "/sessions", body).status == 200
-    dice = random.Random(19)  # noqa: S311 - the moments of the kills
+    dice = random.Random(19)
     ends: list[object] = []
     store = client.store
     # As if the leases had run out, also those of workers that live.

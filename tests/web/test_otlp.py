@@ -428,7 +428,7 @@ class Senders:
 
 def test_no_acknowledged_span_is_lost_by_a_kill(project: Path, tmp_path: Path) -> None:
     folder, http, grpc_port = tmp_path / "runs", free_port(), free_port()
-    moments = random.Random(SEED)  # noqa: S311 - moments of a test
+    moments = random.Random(SEED)
     receiver = KilledReceiver(folder, project, http, grpc_port)
     senders = Senders(http, grpc_port)
     for _ in range(KILLS):

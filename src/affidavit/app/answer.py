@@ -5,6 +5,7 @@ without a route is refused in a receipt that is signed like any other. A project
 routes and issuer.
 """
 
+import codecs
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +36,6 @@ from affidavit.base.config import (
     MAX_CONFIG_BYTES,
     YAML_SUFFIXES,
     ConfigFaults,
-    decode_yaml,
     parse_yaml,
 )
 from affidavit.base.errors import AffidavitError, Where
@@ -131,12 +131,21 @@ class AnswerContext:
 
 
 def request_from_bytes(raw: bytes, name: str) -> AnswerRequest:
-    """Return the request in a JSON text, or in YAML if the name says so, which errors repeat."""
+    """Return the request in a JSON text, or in YAML if the name says so, which errors repeat.
+
+    People write these files by hand, and editors begin them with a byte order mark.
+    """
+    if not name.lower().endswith(YAML_SUFFIXES):
+        try:
+            return request_from_wire(decode(raw.removeprefix(codecs.BOM_UTF8)), name)
+        except AffidavitError as error:
+            raise error.at(file=name) from None
+    kinds = ConfigFaults(faults.TOOLS_SYNTAX, faults.ANSWER_REQUEST)
+    document = parse_yaml(raw, name, kinds, DOCUMENT_LIMITS)
     try:
-        value = decode_yaml(raw) if name.lower().endswith(YAML_SUFFIXES) else decode(raw)
+        return request_from_wire(document.value, name)
     except AffidavitError as error:
-        raise error.at(file=name) from None
-    return request_from_wire(value, name)
+        raise document.locate(error) from None
 
 
 def request_from_wire(

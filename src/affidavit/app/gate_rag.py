@@ -261,7 +261,7 @@ def _told_costs(
     if tell is None or not is_counted(judge.choice):
         yield None
         return
-    from affidavit.app.judge_costs import cost_summary, estimate_contexts
+    from affidavit.app.judge_scoring import cost_summary, estimate_contexts
 
     is_estimated = False
 

@@ -257,11 +257,13 @@ def read_config(path: FilePath, faults: ConfigFaults) -> ConfigDocument:
     return parse(raw, file, faults)
 
 
-def parse_yaml(raw: bytes, file: str | None, faults: ConfigFaults) -> ConfigDocument:
+def parse_yaml(
+    raw: bytes, file: str | None, faults: ConfigFaults, limits: JsonLimits = _YAML_LIMITS
+) -> ConfigDocument:
     """Parse YAML (or JSON, which is YAML)."""
     positions: Positions = {}
     try:
-        value = decode_yaml(raw, _YAML_LIMITS, positions)
+        value = decode_yaml(raw, limits, positions)
     except AffidavitError as error:
         where = Where(file, error.where.line, None, error.where.column)
         raise AffidavitError(faults.syntax, where, **error.values) from None

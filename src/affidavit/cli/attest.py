@@ -163,7 +163,7 @@ def attest(
     if sigstore is not None and exported is not None:
         write_atomically(sigstore, exported)
     if page is not None:
-        from affidavit.reports.verify_page import verify_page
+        from affidavit.reports.pages import verify_page
 
         write_atomically(page, verify_page().encode())
     _print_attested(terminal, subject, path, sigstore, made)

@@ -23,7 +23,13 @@ from affidavit.cli.command import (
 )
 from affidavit.cli.commands import Example
 from affidavit.cli.gate_options import GatedCommand, gates_option
-from affidavit.cli.judge_options import printed_check_costs, yes_option
+from affidavit.cli.judge_options import (
+    engine_options,
+    mapped_columns,
+    printed_check_costs,
+    require_engine,
+    yes_option,
+)
 from affidavit.cli.ledger_output import (
     expand_option,
     export_ledger,
@@ -34,12 +40,11 @@ from affidavit.cli.ledger_output import (
     reject_unused_options,
 )
 from affidavit.cli.program import reject_options
-from affidavit.cli.row_options import engine_options, mapped_columns, require_engine
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from affidavit.app.batch_rows import BatchRows
     from affidavit.app.check import CheckPlan
+    from affidavit.app.check_batch import BatchRows
     from affidavit.engine.local import Runner
     from affidavit.ledger.record import ClaimOrder
 
@@ -171,7 +176,7 @@ def check(
     ledger of the check is stored there too: see `affidavit sessions`.
     """
     from affidavit.app import check
-    from affidavit.app.batch_rows import is_row_file, read_batch_rows
+    from affidavit.app.check_batch import is_row_file, read_batch_rows
     from affidavit.app.clock import time_of
     from affidavit.app.engines import runner_on
     from affidavit.app.judges import judge_file_of

@@ -24,8 +24,7 @@ from affidavit.cli.gate_options import (
     refusal_options,
     require_refusals,
 )
-from affidavit.cli.program import reject_options
-from affidavit.cli.row_options import (
+from affidavit.cli.judge_options import (
     JUDGING_NAMES,
     engine_options,
     judging_options,
@@ -33,6 +32,7 @@ from affidavit.cli.row_options import (
     require_engine,
     watch_rows,
 )
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
 

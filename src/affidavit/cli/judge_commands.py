@@ -12,21 +12,21 @@ from affidavit.base.faults import evidence as faults
 from affidavit.cli.command import command, require_output_paths
 from affidavit.cli.commands import Example
 from affidavit.cli.judge_options import (
+    engine_options,
     judge_option,
     printed_row_costs,
     reading_jobs_option,
+    require_engine,
     rules_option,
     scorer_from_options,
     yes_option,
 )
 from affidavit.cli.program import reject_options
-from affidavit.cli.row_options import engine_options, require_engine
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from affidavit.app.judge_scoring import RowOutcome, RowScorer
-    from affidavit.reports.judge_calibration import Calibration
-    from affidavit.reports.judge_evaluation import SetReport
+    from affidavit.reports.judge_evaluation import Calibration, SetReport
 
 # `affidavit judge score`.
 
@@ -297,12 +297,12 @@ def calibrate(
     judged too: the share of supported claims among all rows is then given with an interval, from
     the labels and the verdicts together (prediction-powered inference).
     """
-    from affidavit.app.judge_calibration import calibrate as calibrate_rows
+    from affidavit.app.judge_evaluation import calibrate as calibrate_rows
     from affidavit.app.judge_scoring import judge_file
     from affidavit.app.judges import judge_file_of
     from affidavit.base.files import digest_file, write_atomically
     from affidavit.engine.local import LocalRunner
-    from affidavit.reports.judge_calibration import (
+    from affidavit.reports.judge_evaluation import (
         calibration_as_json,
         calibration_text,
         rules_file,

@@ -291,8 +291,7 @@ def _show(terminal: Terminal, outcome: "SoakOutcome", files: "SoakFiles", pages:
     """Print a soak, write what was asked for, and return the exit code."""
     from affidavit.app.soak import read_surface, seal_soak
     from affidavit.base.files import write_atomically
-    from affidavit.reports.soak_html import soak_html
-    from affidavit.reports.soak_text import soak_text
+    from affidavit.reports.soak import soak_html, soak_text
 
     if pages.html is not None:
         drawn = None if pages.surface is None else read_surface(pages.surface)
@@ -445,8 +444,7 @@ def surface(
     from affidavit.app.surface import grid_from, run_surface
     from affidavit.base.files import write_atomically
     from affidavit.reports.json_text import json_bytes
-    from affidavit.reports.soak_html import surface_html
-    from affidavit.reports.soak_text import surface_text
+    from affidavit.reports.soak import surface_html, surface_text
 
     require_output_paths([report, html], [])
     grid = grid_from(kinds, levels)

@@ -467,12 +467,12 @@ class StabilityCounts:
         nothing = Tally()
         keys = sorted({*self.by_run, *other.by_run})
         return StabilityCounts(
-            self.stable + other.stable,
-            {k: self.by_run.get(k, nothing) + other.by_run.get(k, nothing) for k in keys},
-            self.without_runs + other.without_runs,
-            self.silent + other.silent,
-            self.unstable + other.unstable,
-            self.in_words + other.in_words,
+            stable=self.stable + other.stable,
+            by_run={k: self.by_run.get(k, nothing) + other.by_run.get(k, nothing) for k in keys},
+            without_runs=self.without_runs + other.without_runs,
+            silent=self.silent + other.silent,
+            unstable=self.unstable + other.unstable,
+            in_words=self.in_words + other.in_words,
         )
 
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:

@@ -406,7 +406,7 @@ def _rows_in_folder(folder: Path, file: str) -> Iterator[tuple[int, object]]:
 
 def _archived(stream: BufferedReader, file: str, on_bad: OnBad) -> Iterator[tuple[int, object]]:
     # Importing zipfile takes a tenth of the start-up time.
-    from affidavit.importers.inspect_archive import SAMPLE, members_in
+    from affidavit.importers.inspect_log import SAMPLE, members_in
 
     for number, (name, raw) in enumerate(members_in(stream, file)):
         try:

@@ -1,14 +1,72 @@
-"""`assert_gate` and `assert_grounded`: the gates and the ledger as assertions of a test."""
+"""`assert_gate` and `assert_grounded`: the gates and the ledger as assertions of a test.
+
+What they decided is kept for the report of the run.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from affidavit.pytest_plugin.results import one_line_errors, record_result
+import pytest
 
 if TYPE_CHECKING:
     from affidavit.decision.report import Report
     from affidavit.ledger.record import Ledger, LedgerEntry
+
+
+# The results of the assertions of the running test, for the report.
+
+_results: list[dict[str, object]] = []
+
+
+def record_result(kind: str, decision: str, reasons: tuple[str, ...]) -> None:
+    """Keep the result of an assertion until its test ends."""
+    _results.append({"check": kind, "decision": decision, "reasons": list(reasons)})
+
+
+def take_results() -> list[dict[str, object]]:
+    """Return the results since the last call, and forget them."""
+    found = list(_results)
+    _results.clear()
+    return found
+
+
+@contextmanager
+def one_line_errors(kind: str) -> Iterator[None]:
+    """Turn an AffidavitError or a missing extra into a test failure of one line.
+
+    A traceback through our own modules would not help the user. The report lists the check as
+    inconclusive.
+    """
+    __tracebackhide__ = True
+    from affidavit.base.errors import AffidavitError
+
+    try:
+        yield
+    except AffidavitError as error:
+        said = str(error)
+    except ModuleNotFoundError as error:
+        said = _missing(error)
+    else:
+        return
+    record_result(kind, "inconclusive", (said,))
+    raise pytest.fail.Exception(said, pytrace=False) from None
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    from affidavit.app.doctor import find_extra_with
+    from affidavit.base.errors import AffidavitError
+    from affidavit.base.faults.input import EXTRA_MISSING
+
+    package = (error.name or "").partition(".")[0]
+    extra = find_extra_with(package)
+    if extra is None:
+        raise error
+    return str(
+        AffidavitError(EXTRA_MISSING, feature="this assertion", package=package, extra=extra)
+    )
+
 
 Rows = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
 """A file, several files, or the rows themselves."""

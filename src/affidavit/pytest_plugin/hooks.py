@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from affidavit import pytest_plugin
-from affidavit.pytest_plugin import results
+from affidavit.pytest_plugin.assertions import take_results
 
 _RUN: Final = re.compile(r"run(\d+)of(\d+)")
 PASSED: Final = "passed"
@@ -176,11 +176,11 @@ def _repetitions(mark: pytest.Mark | None, name: str) -> int:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Attach the results of the assertions to the test report, which pytest-xdist transfers."""
-    results.take_results()
+    take_results()
     try:
         return (yield)
     finally:
-        found = results.take_results()
+        found = take_results()
         if found:
             item.user_properties.append((_PROPERTY, json.dumps(found)))
 

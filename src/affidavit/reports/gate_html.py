@@ -11,7 +11,7 @@ from affidavit.reports import gate_tables as wording
 from affidavit.reports.gate_charts import charts_of, heatmaps, trend_charts
 from affidavit.reports.gate_history import HistoryRun
 from affidavit.reports.gate_tables import detail_tables, gate_table, input_table, offender_table
-from affidavit.reports.page_templates import page_templates
+from affidavit.reports.pages import page_templates
 
 
 def gate_html(report: Report, history: Iterable[HistoryRun] = ()) -> str:

@@ -14,7 +14,7 @@ from affidavit.ledger.review import HumanDecision
 from affidavit.ledger.verdict import confidence
 from affidavit.reports import ledger_wording as words
 from affidavit.reports.answer_view import answer_blocks
-from affidavit.reports.page_templates import page_templates
+from affidavit.reports.pages import page_templates
 
 View = dict[str, Any]
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from typing import Any, Final
@@ -156,11 +157,9 @@ def json_from_tool_result(result: Any, max_bytes: int) -> JsonValue:
 
 
 def _require_client() -> None:
-    try:
-        import mcp  # noqa: F401 - only to see whether it is installed
-    except ImportError:
+    if find_spec("mcp") is None:
         problem = "an MCP source needs the package mcp: pip install 'affidavit[mcp]'"
-        raise SourceFailedError(FailureReason.NOT_INSTALLED, problem) from None
+        raise SourceFailedError(FailureReason.NOT_INSTALLED, problem)
 
 
 def _mcp_failure(error: BaseException) -> SourceFailedError:

@@ -26,8 +26,7 @@ from affidavit.base.faults import CATALOG
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
 from affidavit.checks.routes import CoverageV1
-from affidavit.reports.api_page import api_page
-from affidavit.reports.verify_page import verify_page, verify_page_policy
+from affidavit.reports.pages import api_page, verify_page, verify_page_policy
 from affidavit.seal.keys import RegistryV1
 from affidavit.seal.receipts import LinkedVerification, ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope

@@ -18,7 +18,7 @@ from affidavit import __version__
 from affidavit.base.digest import sha256_hex
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
-from affidavit.reports.page_templates import page_templates
+from affidavit.reports.pages import page_templates
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.access import Caller
 from affidavit.web.bodies import PageResponse

@@ -10,18 +10,19 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
-from affidavit.judge.chat.cache import ReplyCache
-from affidavit.judge.chat.client import ChatClient, ChatEndpoint
-from affidavit.judge.chat.cost import CostAccount, CostEstimate
-from affidavit.judge.chat.prompt import (
+from affidavit.judge.chat.client import ChatClient, ChatEndpoint, ReplyCache
+from affidavit.judge.chat.reply import (
     INSTRUCTIONS,
     PROMPT_VERSION,
     REPLY_SCHEMA,
+    ParsedReply,
+    UnreadableReply,
     messages_for,
+    parse_reply,
+    reading_from,
     request_body,
 )
-from affidavit.judge.chat.reply import ParsedReply, UnreadableReply, parse_reply, reading_from
-from affidavit.judge.chat.settings import ChatSettings, api_key_from
+from affidavit.judge.chat.settings import ChatSettings, CostAccount, CostEstimate, api_key_from
 from affidavit.judge.lexical.windows import select_window
 from affidavit.judge.protocol import require_claim
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
