@@ -175,10 +175,15 @@ class Groundedness:
     """Whether the claims of every row are kept, for later comparisons."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """What the verdicts depend on, as the report states it."""
+    _same_counts: dict[RowCounts, RowCounts] = field(default_factory=dict)
+    """Most rows have the counts of another row, and share them: they are most of the memory."""
 
     def add(self, row: GroundedRow, placed: PlacedOffender | None) -> None:
         """Add a row; the offender that it is, if any, is kept while it is among the worst."""
-        self.rows[row.name] = row if self.keeps_claims else row._replace(claims=())
+        self.rows[row.name] = row._replace(
+            counts=self._same_counts.setdefault(row.counts, row.counts),
+            claims=row.claims if self.keeps_claims else (),
+        )
         self.offenders.pop(row.name, None)
         if placed is not None:
             self.offenders[row.name] = placed
