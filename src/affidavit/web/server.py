@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -121,6 +122,8 @@ def receiver_processes(
         wait_for_server,
     )
 
+    for needed in ("opentelemetry.proto.collector.trace.v1.trace_service_pb2", "grpc"):
+        import_module(needed)  # The extra `otel` is asked for now, not in the processes.
     JournalWriter(receiver.folder)  # A folder that cannot be written is reported now.
     with contextlib.closing(reserved_port(address.host, address.port)) as reserved:
         port = int(reserved.getsockname()[1])
