@@ -30,7 +30,7 @@ from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
 from affidavit.reports.page_templates import page_templates
 from affidavit.store.api_keys import ApiKeyScope
-from affidavit.store.roles import Member, Role
+from affidavit.store.roles import Member, MemberRole
 from affidavit.web.access import Caller, CallerSlots
 from affidavit.web.bodies import NO_BODY, EncodedJson, PageResponse, RawBody, request_state
 from affidavit.web.problems import STATUSES
@@ -262,7 +262,7 @@ class AccountHandlers:
             workspace=caller.workspace,
             users=users,
             keys=keys,
-            roles=[role.value for role in Role],
+            roles=[role.value for role in MemberRole],
             scopes=[scope.value for scope in ApiKeyScope],
             csrf=token,
             new_key=new_key,
@@ -333,9 +333,9 @@ def _administrator(request: Request[Any, Any, Any]) -> Administrator:
     return Administrator(caller.workspace, caller.identity, user_id)
 
 
-def _role(form: dict[str, str]) -> Role:
+def _role(form: dict[str, str]) -> MemberRole:
     try:
-        return Role(form.get("role", ""))
+        return MemberRole(form.get("role", ""))
     except ValueError:
         raise AffidavitError(faults.BAD_REQUEST) from None
 
