@@ -128,13 +128,15 @@ def members_of(system: SystemScope, workspace_id: str) -> list[Member]:
     )
     query = (
         select(
-            users.c.id,
-            users.c.name,
-            users.c.disabled,
-            users.c.issuer,
-            users.c.created_at,
-            memberships.c.role,
-            elsewhere.label("elsewhere"),
+            *(
+                users.c.id,
+                users.c.name,
+                users.c.disabled,
+                users.c.issuer,
+                users.c.created_at,
+                memberships.c.role,
+                elsewhere.label("elsewhere"),
+            )
         )
         .join(memberships, memberships.c.user_id == users.c.id)
         .where(memberships.c.workspace_id == workspace_id)
@@ -180,13 +182,15 @@ def find_sign_in(system: SystemScope, token: str, now_ms: int) -> SignIn | None:
     """Return who is signed in by a token; None if it has ended, or the user has no role there."""
     query = (
         select(
-            sign_ins.c.user_id,
-            users.c.name,
-            sign_ins.c.workspace_id,
-            workspaces.c.name.label("workspace"),
-            memberships.c.role,
-            sign_ins.c.csrf,
-            sign_ins.c.expires_ms,
+            *(
+                sign_ins.c.user_id,
+                users.c.name,
+                sign_ins.c.workspace_id,
+                workspaces.c.name.label("workspace"),
+                memberships.c.role,
+                sign_ins.c.csrf,
+                sign_ins.c.expires_ms,
+            )
         )
         .join(users, users.c.id == sign_ins.c.user_id)
         .join(workspaces, workspaces.c.id == sign_ins.c.workspace_id)
