@@ -17,7 +17,7 @@ from affidavit.app.keys import random_bytes
 from affidavit.app.ledger_service import LedgerService
 from affidavit.app.oidc import find_oidc_settings
 from affidavit.base.errors import AffidavitError
-from affidavit.store.roles import Role
+from affidavit.store.roles import MemberRole
 from affidavit.web.sign_in import OIDC_COOKIE, SESSION_COOKIE
 
 CALLBACK = "/sign-in/oidc/callback"
@@ -95,7 +95,7 @@ def test_a_local_user_of_the_same_name_is_somebody_else(
     client: LedgerClient, provider: Provider
 ) -> None:
     people = Accounts(client.store, random_bytes)
-    local = NewUserV1(name="grace", password="a long enough " * 2, role=Role.ADMIN)
+    local = NewUserV1(name="grace", password="a long enough " * 2, role=MemberRole.ADMIN)
     people.add(Administrator("acme", "operator"), local)
     browser = Browser(client.service)
     come_back(browser, begin(browser, provider))

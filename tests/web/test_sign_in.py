@@ -14,7 +14,7 @@ from affidavit.app import accounts as account_module
 from affidavit.app.accounts import SIGN_IN_MS, Accounts, Administrator, NewUserV1, UserChangeV1
 from affidavit.app.clock import now_ms
 from affidavit.app.keys import random_bytes
-from affidavit.store.roles import Role
+from affidavit.store.roles import MemberRole
 from affidavit.web.sign_in import SESSION_COOKIE, own_path
 
 PASSWORD, OTHER = "correct horse battery staple", "another long passphrase"
@@ -27,10 +27,10 @@ def client(tmp_path: Path, store_url: str) -> Iterator[LedgerClient]:
     made = ledger_client(tmp_path, store_url)
     people = Accounts(made.store, random_bytes)
     for name, role, workspace in (
-        ("vera", Role.VIEWER, "default"),
-        ("rene", Role.REVIEWER, "default"),
-        ("ada", Role.ADMIN, "default"),
-        ("otto", Role.ADMIN, "other"),
+        ("vera", MemberRole.VIEWER, "default"),
+        ("rene", MemberRole.REVIEWER, "default"),
+        ("ada", MemberRole.ADMIN, "default"),
+        ("otto", MemberRole.ADMIN, "other"),
     ):
         by = Administrator(workspace, "operator")
         people.add(by, NewUserV1(name=name, password=PASSWORD, role=role))
@@ -42,7 +42,7 @@ def client(tmp_path: Path, store_url: str) -> Iterator[LedgerClient]:
 def on_sqlite(tmp_path: Path) -> Iterator[LedgerClient]:
     made = ledger_client(tmp_path, f"sqlite:///{tmp_path}/data/store.db")
     people = Accounts(made.store, random_bytes)
-    people.add(OPERATOR, NewUserV1(name="ada", password=PASSWORD, role=Role.ADMIN))
+    people.add(OPERATOR, NewUserV1(name="ada", password=PASSWORD, role=MemberRole.ADMIN))
     yield made
     made.store.close()
 
@@ -125,7 +125,7 @@ def test_another_workspace_stays_out_of_reach(client: LedgerClient) -> None:
 
 def test_somebody_with_two_workspaces_changes_between_them(client: LedgerClient) -> None:
     people = Accounts(client.store, random_bytes)
-    people.give_role("operator", "vera", "other", Role.ADMIN)
+    people.give_role("operator", "vera", "other", MemberRole.ADMIN)
     browser = signed_in(client, "vera")
     before = browser.cookies[SESSION_COOKIE]
     browser.form("/workspace", {"csrf": browser.csrf, "workspace": "other"})

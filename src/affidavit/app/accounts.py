@@ -20,7 +20,7 @@ from affidavit.base.faults import service as faults
 from affidavit.store.audit_rows import add_audit_entry
 from affidavit.store.database import Scope, SystemScope
 from affidavit.store.identity import require_workspace_name
-from affidavit.store.roles import Member, Role, SignIn
+from affidavit.store.roles import Member, MemberRole, SignIn
 from affidavit.store.schema import newest_revision, revision_of
 from affidavit.store.users import (
     UserRecord,
@@ -61,13 +61,13 @@ class NewUserV1(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     name: str
     password: Password
-    role: Role
+    role: MemberRole
 
 
 class UserChangeV1(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What to change about a user."""
 
-    role: Role | None = None
+    role: MemberRole | None = None
     password: Password | None = None
     disabled: bool | None = None
 
@@ -83,7 +83,7 @@ class MeV1(Struct, frozen=True, kw_only=True):
 
     name: str
     workspace: str
-    role: Role | None
+    role: MemberRole | None
     workspaces: list[str]
     scopes: list[str]
     csrf: str | None
@@ -128,7 +128,12 @@ class Accounts:
         return self._system(lambda system: self._signed_in(system, found, replaced))
 
     def sign_in_from(
-        self, issuer: str, subject: str, name: str, roles: dict[str, Role], replaced: str | None
+        self,
+        issuer: str,
+        subject: str,
+        name: str,
+        roles: dict[str, MemberRole],
+        replaced: str | None,
     ) -> tuple[str, SignIn]:
         """Return a new token for a user whom an identity provider has signed in.
 
@@ -300,7 +305,7 @@ class Accounts:
 
         return self._system(work)
 
-    def give_role(self, by: str, name: str, workspace: str, role: Role | None) -> None:
+    def give_role(self, by: str, name: str, workspace: str, role: MemberRole | None) -> None:
         """Give a user of any workspace a role in one: for the operator of the service."""
         place = self._store.workspace(require_workspace_name(workspace))
 
@@ -361,7 +366,9 @@ def _change_problem(by: Administrator, found: Member, request: UserChangeV1) -> 
         return "it has a role in another workspace, too"
     if request.password is not None and not found.is_local:
         return "an identity provider signs it in"
-    if by.user_id == found.id and (request.disabled or request.role not in (None, Role.ADMIN)):
+    if by.user_id == found.id and (
+        request.disabled or request.role not in (None, MemberRole.ADMIN)
+    ):
         return "nobody can take their own role away"
     return None
 

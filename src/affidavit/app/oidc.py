@@ -36,7 +36,7 @@ from affidavit.base.http_client import (
 from affidavit.base.json_values import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.seal.crypto import find_base64url, is_signed_by_jwk, to_base64url
-from affidavit.store.roles import Role
+from affidavit.store.roles import MemberRole
 
 FLOW_MS: Final = 10 * 60 * 1000
 """Who does not come back from the provider within this time has to begin again."""
@@ -55,7 +55,7 @@ class OidcRole(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     claim: str
     value: str
-    role: Role
+    role: MemberRole
     workspace: str = "default"
 
 
@@ -79,7 +79,7 @@ class OidcUser(Struct, frozen=True, kw_only=True):
     issuer: str
     subject: str
     name: str
-    roles: dict[str, Role]
+    roles: dict[str, MemberRole]
     next: str
 
 
@@ -175,9 +175,9 @@ class OidcClient:
     def _redirect_uri(self) -> str:
         return self.settings.public_url.rstrip("/") + CALLBACK
 
-    def _roles(self, claims: Mapping[str, Any]) -> dict[str, Role]:
-        ranks = list(Role)
-        found: dict[str, Role] = {}
+    def _roles(self, claims: Mapping[str, Any]) -> dict[str, MemberRole]:
+        ranks = list(MemberRole)
+        found: dict[str, MemberRole] = {}
         for each in self.settings.roles:
             given = claims.get(each.claim)
             values = given if isinstance(given, list) else [given]

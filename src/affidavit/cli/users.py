@@ -78,10 +78,10 @@ def add(
     digest only.
     """
     from affidavit.app.accounts import Administrator, NewUserV1
-    from affidavit.store.roles import Role
+    from affidavit.store.roles import MemberRole
 
     store = _store(project, url, data)
-    request = NewUserV1(name=name, password=_read_password(), role=Role(role))
+    request = NewUserV1(name=name, password=_read_password(), role=MemberRole(role))
     made = _accounts(store).add(Administrator(workspace, OPERATOR), request)
     if terminal.json:
         terminal.print_json(made)
@@ -176,9 +176,9 @@ def role(
 
     Its sign-ins in that workspace end.
     """
-    from affidavit.store.roles import Role
+    from affidavit.store.roles import MemberRole
 
-    given = None if role == "none" else Role(role)
+    given = None if role == "none" else MemberRole(role)
     _accounts(_store(project, url, data)).give_role(OPERATOR, name, workspace, given)
     if terminal.json:
         terminal.print_json({"name": name, "workspace": workspace, "role": given})

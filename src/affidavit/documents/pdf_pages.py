@@ -76,7 +76,8 @@ def _png(pixels: bytes, width: int, height: int, stride: int) -> bytes:
         packed.append(packer.compress(b"\0"))
         packed.append(packer.compress(view[start : start + width * _BYTES_PER_PIXEL]))
     packed.append(packer.flush())
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    colours = (8, 2, 0, 0, 0)  # Eight bits each of red, green and blue.
+    header = struct.pack(">IIBBBBB", width, height, *colours)
     chunks = ((b"IHDR", header), (b"IDAT", b"".join(packed)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -99,7 +100,8 @@ def _shown(page: "PdfPage", box: Rectangle) -> tuple[float, float, float, float]
     margin = _MARGIN_POINTS
     for x, y in (box[0] - margin, box[1] - margin), (box[2] + margin, box[3] + margin):
         across, down = c_int(), c_int()
-        raw.FPDF_PageToDevice(page.raw, 0, 0, _DEVICE, _DEVICE, 0, x, y, byref(across), byref(down))
+        whole = (0, 0, _DEVICE, _DEVICE, 0)
+        raw.FPDF_PageToDevice(page.raw, *whole, x, y, byref(across), byref(down))
         corners.append([min(max(each.value / _DEVICE, 0.0), 1.0) for each in (across, down)])
     (left, top), (right, bottom) = corners
     return min(left, right), min(top, bottom), max(left, right), max(top, bottom)
@@ -117,7 +119,8 @@ def _letters_of(page: "PdfPage") -> list[_Letter]:
     from pypdfium2 import raw
 
     found: list[_Letter] = []
-    left, right, bottom, top = (c_double() for _ in range(4))
+    left, right, bottom, top = sides = [c_double() for _ in range(4)]
+    places = [byref(each) for each in sides]
     shown = page.get_rotation()
     with closing(page.get_textpage()) as text:
         direction = text_direction(text)
@@ -126,9 +129,7 @@ def _letters_of(page: "PdfPage") -> list[_Letter]:
     with closing(page.get_textpage()) as text:
         for at in range(text.count_chars()):
             letters = _bare(chr(raw.FPDFText_GetUnicode(text.raw, at)))
-            if letters and raw.FPDFText_GetCharBox(
-                text.raw, at, byref(left), byref(right), byref(bottom), byref(top)
-            ):
+            if letters and raw.FPDFText_GetCharBox(text.raw, at, *places):
                 box = (left.value, bottom.value, right.value, top.value)
                 found.extend(_Letter(letter, box) for letter in letters)
     page.set_rotation(shown)

@@ -75,13 +75,13 @@ def turn_page(page: "PdfPage", quarters: int) -> PageTurn | None:
     turn = PageTurn(quarters, *page.get_bbox())
     width, height = turn.right - turn.left, turn.top - turn.bottom
     matrix = {
-        1: PdfMatrix(0, -1, 1, 0, -turn.bottom, turn.right),
-        2: PdfMatrix(-1, 0, 0, -1, turn.right, turn.top),
-        3: PdfMatrix(0, 1, -1, 0, turn.top, -turn.left),
+        1: (0, -1, 1, 0, -turn.bottom, turn.right),
+        2: (-1, 0, 0, -1, turn.right, turn.top),
+        3: (0, 1, -1, 0, turn.top, -turn.left),
     }[quarters]
     shown = (width, height) if quarters == 2 else (height, width)
     everything = raw.FS_RECTF(left=-1e6, bottom=-1e6, right=1e6, top=1e6)
-    raw.FPDFPage_TransFormWithClip(page.raw, matrix.to_raw(), everything)
+    raw.FPDFPage_TransFormWithClip(page.raw, PdfMatrix(*matrix).to_raw(), everything)
     page.set_mediabox(0, 0, *shown)
     page.set_cropbox(0, 0, *shown)
     return turn

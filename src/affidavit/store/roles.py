@@ -8,7 +8,7 @@ from msgspec import Struct
 from affidavit.store.api_keys import ApiKeyScope
 
 
-class Role(StrEnum):
+class MemberRole(StrEnum):
     """What a user may do in a workspace."""
 
     VIEWER = "viewer"
@@ -20,9 +20,9 @@ class Role(StrEnum):
 
 _VIEWER: Final = frozenset({ApiKeyScope.READ, ApiKeyScope.LEDGERS, ApiKeyScope.VERIFY})
 ROLE_SCOPES: Final = {
-    Role.VIEWER: _VIEWER,
-    Role.REVIEWER: _VIEWER | {ApiKeyScope.ANSWER, ApiKeyScope.EDIT, ApiKeyScope.REVIEW},
-    Role.ADMIN: frozenset(ApiKeyScope),
+    MemberRole.VIEWER: _VIEWER,
+    MemberRole.REVIEWER: _VIEWER | {ApiKeyScope.ANSWER, ApiKeyScope.EDIT, ApiKeyScope.REVIEW},
+    MemberRole.ADMIN: frozenset(ApiKeyScope),
 }
 
 
@@ -31,7 +31,7 @@ class Member(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    role: Role
+    role: MemberRole
     disabled: bool
     is_local: bool
     created_at: str
@@ -45,6 +45,6 @@ class SignIn(Struct, frozen=True, kw_only=True):
     name: str
     workspace_id: str
     workspace: str
-    role: Role
+    role: MemberRole
     csrf: str
     expires_ms: int

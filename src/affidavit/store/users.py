@@ -11,7 +11,7 @@ from msgspec import Struct
 from sqlalchemy import and_, func, select
 
 from affidavit.store.database import SystemScope
-from affidavit.store.roles import Member, Role, SignIn
+from affidavit.store.roles import Member, MemberRole, SignIn
 from affidavit.store.tables import (
     memberships,
     sign_in_failures,
@@ -87,7 +87,7 @@ def change_user(system: SystemScope, user_id: str, **values: Any) -> None:
     system.execute(sign_ins.delete().where(sign_ins.c.user_id == user_id))
 
 
-def set_role(system: SystemScope, user_id: str, workspace_id: str, role: Role | None) -> None:
+def set_role(system: SystemScope, user_id: str, workspace_id: str, role: MemberRole | None) -> None:
     """Give a user a role in a workspace, or none; its sign-ins there end."""
     own = and_(memberships.c.user_id == user_id, memberships.c.workspace_id == workspace_id)
     system.execute(memberships.delete().where(own))
@@ -103,7 +103,7 @@ class UserRole(Struct, frozen=True):
 
     workspace_id: str
     workspace: str
-    role: Role
+    role: MemberRole
 
 
 def roles_of(system: SystemScope, user_id: str) -> list[UserRole]:
@@ -114,7 +114,7 @@ def roles_of(system: SystemScope, user_id: str) -> list[UserRole]:
         .where(memberships.c.user_id == user_id)
         .order_by(workspaces.c.name)
     )
-    return [UserRole(row.id, row.name, Role(row.role)) for row in system.execute(query)]
+    return [UserRole(row.id, row.name, MemberRole(row.role)) for row in system.execute(query)]
 
 
 def members_of(system: SystemScope, workspace_id: str) -> list[Member]:
@@ -128,13 +128,15 @@ def members_of(system: SystemScope, workspace_id: str) -> list[Member]:
     )
     query = (
         select(
-            users.c.id,
-            users.c.name,
-            users.c.disabled,
-            users.c.issuer,
-            users.c.created_at,
-            memberships.c.role,
-            elsewhere.label("elsewhere"),
+            *(
+                users.c.id,
+                users.c.name,
+                users.c.disabled,
+                users.c.issuer,
+                users.c.created_at,
+                memberships.c.role,
+                elsewhere.label("elsewhere"),
+            )
         )
         .join(memberships, memberships.c.user_id == users.c.id)
         .where(memberships.c.workspace_id == workspace_id)
@@ -144,7 +146,7 @@ def members_of(system: SystemScope, workspace_id: str) -> list[Member]:
         Member(
             id=row.id,
             name=row.name,
-            role=Role(row.role),
+            role=MemberRole(row.role),
             disabled=row.disabled,
             is_local=row.issuer is None,
             created_at=row.created_at,
@@ -180,13 +182,15 @@ def find_sign_in(system: SystemScope, token: str, now_ms: int) -> SignIn | None:
     """Return who is signed in by a token; None if it has ended, or the user has no role there."""
     query = (
         select(
-            sign_ins.c.user_id,
-            users.c.name,
-            sign_ins.c.workspace_id,
-            workspaces.c.name.label("workspace"),
-            memberships.c.role,
-            sign_ins.c.csrf,
-            sign_ins.c.expires_ms,
+            *(
+                sign_ins.c.user_id,
+                users.c.name,
+                sign_ins.c.workspace_id,
+                workspaces.c.name.label("workspace"),
+                memberships.c.role,
+                sign_ins.c.csrf,
+                sign_ins.c.expires_ms,
+            )
         )
         .join(users, users.c.id == sign_ins.c.user_id)
         .join(workspaces, workspaces.c.id == sign_ins.c.workspace_id)
@@ -206,7 +210,7 @@ def find_sign_in(system: SystemScope, token: str, now_ms: int) -> SignIn | None:
     row = system.execute(query).first()
     if row is None:
         return None
-    return SignIn(**{**row._asdict(), "role": Role(row.role)})
+    return SignIn(**{**row._asdict(), "role": MemberRole(row.role)})
 
 
 def end_sign_in(system: SystemScope, token: str, now_ms: int) -> None:

@@ -29,7 +29,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
 from affidavit.store.api_keys import ApiKeyScope
-from affidavit.store.roles import Member, Role
+from affidavit.store.roles import Member, MemberRole
 from affidavit.web.access import Caller, CallerSlots
 from affidavit.web.bodies import NO_BODY, EncodedJson, RawBody, request_state
 from affidavit.web.pages import render_page, viewer_of
@@ -259,7 +259,7 @@ class AccountHandlers:
             workspace=caller.workspace,
             users=users,
             keys=keys,
-            roles=[role.value for role in Role],
+            roles=[role.value for role in MemberRole],
             scopes=[scope.value for scope in ApiKeyScope],
             csrf=token,
             new_key=new_key,
@@ -331,9 +331,9 @@ def _administrator(request: Request[Any, Any, Any]) -> Administrator:
     return Administrator(caller.workspace, caller.identity, user_id)
 
 
-def _role(form: dict[str, str]) -> Role:
+def _role(form: dict[str, str]) -> MemberRole:
     try:
-        return Role(form.get("role", ""))
+        return MemberRole(form.get("role", ""))
     except ValueError:
         raise AffidavitError(faults.BAD_REQUEST) from None
 

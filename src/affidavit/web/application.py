@@ -165,9 +165,7 @@ def _account_handlers(
         Accounts(store, random_bytes),
         AccountAdmin(store, Project(project)),
         None if provider is None else OidcClient(provider, lambda: store.export_secret),
-        limits,
-        limiter,
-        slots,
+        *(limits, limiter, slots),
     )
 
 

@@ -21,12 +21,14 @@ def upgrade() -> None:
     _make_sign_ins()
     op.create_table(
         "audit_log",
-        sa.Column("workspace_id", _KEY, nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("entry", sa.Text(), nullable=False),
-        sa.Column("digest", sa.Text(), nullable=False),
-        _workspace_of("audit_log"),
-        sa.PrimaryKeyConstraint("workspace_id", "number", name=op.f("pk_audit_log")),
+        *(
+            sa.Column("workspace_id", _KEY, nullable=False),
+            sa.Column("number", sa.Integer(), nullable=False),
+            sa.Column("entry", sa.Text(), nullable=False),
+            sa.Column("digest", sa.Text(), nullable=False),
+            _workspace_of("audit_log"),
+            sa.PrimaryKeyConstraint("workspace_id", "number", name=op.f("pk_audit_log")),
+        ),
     )
     if op.get_bind().dialect.name == "postgresql":
         _walls()
@@ -38,29 +40,35 @@ def upgrade() -> None:
 def _make_users() -> None:
     op.create_table(
         "users",
-        sa.Column("id", _KEY, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("password", sa.Text(), nullable=True),
-        sa.Column("issuer", sa.Text(), nullable=True),
-        sa.Column("subject", sa.Text(), nullable=True),
-        sa.Column("disabled", sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.Column("created_at", TimeColumn(), nullable=False),
-        sa.CheckConstraint("(issuer IS NULL) = (subject IS NULL)", name=op.f("ck_users_issuer")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_users")),
-        sa.UniqueConstraint("issuer", "subject", name=op.f("uq_users_issuer_subject")),
-        sa.UniqueConstraint("name", name=op.f("uq_users_name")),
+        *(
+            sa.Column("id", _KEY, nullable=False),
+            sa.Column("name", sa.Text(), nullable=False),
+            sa.Column("password", sa.Text(), nullable=True),
+            sa.Column("issuer", sa.Text(), nullable=True),
+            sa.Column("subject", sa.Text(), nullable=True),
+            sa.Column("disabled", sa.Boolean(), server_default=sa.false(), nullable=False),
+            sa.Column("created_at", TimeColumn(), nullable=False),
+            sa.CheckConstraint(
+                "(issuer IS NULL) = (subject IS NULL)", name=op.f("ck_users_issuer")
+            ),
+            sa.PrimaryKeyConstraint("id", name=op.f("pk_users")),
+            sa.UniqueConstraint("issuer", "subject", name=op.f("uq_users_issuer_subject")),
+            sa.UniqueConstraint("name", name=op.f("uq_users_name")),
+        ),
     )
     op.create_table(
         "memberships",
-        sa.Column("workspace_id", _KEY, nullable=False),
-        sa.Column("user_id", _KEY, nullable=False),
-        sa.Column("role", sa.Text(), nullable=False),
-        sa.CheckConstraint(
-            "role IN ('viewer', 'reviewer', 'admin')", name=op.f("ck_memberships_role")
+        *(
+            sa.Column("workspace_id", _KEY, nullable=False),
+            sa.Column("user_id", _KEY, nullable=False),
+            sa.Column("role", sa.Text(), nullable=False),
+            sa.CheckConstraint(
+                "role IN ('viewer', 'reviewer', 'admin')", name=op.f("ck_memberships_role")
+            ),
+            _user_of("memberships"),
+            _workspace_of("memberships"),
+            sa.PrimaryKeyConstraint("user_id", "workspace_id", name=op.f("pk_memberships")),
         ),
-        _user_of("memberships"),
-        _workspace_of("memberships"),
-        sa.PrimaryKeyConstraint("user_id", "workspace_id", name=op.f("pk_memberships")),
     )
     op.create_index(op.f("idx_memberships_workspace_id"), "memberships", ["workspace_id"])
 
@@ -68,15 +76,17 @@ def _make_users() -> None:
 def _make_sign_ins() -> None:
     op.create_table(
         "sign_ins",
-        sa.Column("token_digest", sa.Text(), nullable=False),
-        sa.Column("workspace_id", _KEY, nullable=False),
-        sa.Column("user_id", _KEY, nullable=False),
-        sa.Column("csrf", sa.Text(), nullable=False),
-        sa.Column("expires_ms", sa.BigInteger(), nullable=False),
-        sa.Column("created_at", TimeColumn(), nullable=False),
-        _user_of("sign_ins"),
-        _workspace_of("sign_ins"),
-        sa.PrimaryKeyConstraint("token_digest", name=op.f("pk_sign_ins")),
+        *(
+            sa.Column("token_digest", sa.Text(), nullable=False),
+            sa.Column("workspace_id", _KEY, nullable=False),
+            sa.Column("user_id", _KEY, nullable=False),
+            sa.Column("csrf", sa.Text(), nullable=False),
+            sa.Column("expires_ms", sa.BigInteger(), nullable=False),
+            sa.Column("created_at", TimeColumn(), nullable=False),
+            _user_of("sign_ins"),
+            _workspace_of("sign_ins"),
+            sa.PrimaryKeyConstraint("token_digest", name=op.f("pk_sign_ins")),
+        ),
     )
     for column in ("user_id", "workspace_id"):
         op.create_index(op.f(f"idx_sign_ins_{column}"), "sign_ins", [column])
