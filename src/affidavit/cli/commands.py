@@ -486,7 +486,7 @@ ROOT: Final = GroupEntry(
         _section(
             "Serve",
             (
-                ("ui", "ui:ui", "Review ledgers in the browser, on this machine."),
+                ("ui", "ui:ui", "Review ledgers in the browser."),
                 ("serve", "serve:serve", "Serve ledgers and signed answers over HTTP."),
                 ("mcp", "mcp:mcp", "Serve checks and verification to agents over MCP."),
                 (

@@ -28,7 +28,7 @@ _LOOPBACK = "127.0.0.1"
 @click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 @existing_project_option
 def ui(terminal: Terminal, port: int, no_browser: bool, project: Path) -> Exit:
-    """Review ledgers in the browser, on this machine only.
+    """Review ledgers in the browser.
 
     Documents and ledgers are kept in .affidavit/store of the project, as `affidavit serve` does.
     Only programs of this machine can connect; for other people, run `affidavit serve`.
