@@ -60,7 +60,9 @@ PRIOR: Final = 0.7
 of real answers it is six to nine in ten."""
 LEAST_SUPPORTED, WEAK_FROM = 0.8, 0.6
 """Section 4.1 of the ledger's seed: the confidence in what is supported, and in what is weak."""
-CONTRADICTED_FROM: Final = 0.82
+FALSELY_CONTRADICTED: Final = 0.0175
+"""The share of true claims that one passage may contradict. About three of those that are read speak of
+a claim, so that one true claim in twenty is contradicted."""
 _LEAST_ROWS: Final = 40
 _RIDGE: Final = 1e-3
 _TURNS: Final = 3
@@ -110,7 +112,7 @@ def fit_combiner(signals: Iterable[Signals], without: str = "") -> Combiner:
     # The small encoder keeps no bound so strict: its default is the strictest that it keeps.
     default = next((each.supported_from for each in risks if each.at_most >= DEFAULT_RISK), 1.0)
     thresholds = JudgeThresholds(
-        max(default, LEAST_SUPPORTED), WEAK_FROM, CONTRADICTED_FROM, prior=PRIOR
+        max(default, LEAST_SUPPORTED), WEAK_FROM, contradicted_from(judged), prior=PRIOR
     )
     return Combiner(structs.replace(table, thresholds=thresholds, risks=risks), "")
 
@@ -137,6 +139,19 @@ def bound_at_risk(judged: Sequence[Judgement], risk: float) -> float | None:
             break
         found = float(bound)
     return found
+
+
+def contradicted_from(judged: Sequence[Judgement]) -> float:
+    """Return the contradiction from which on few enough true rows are contradicted.
+
+    As for the support, one more wrong row is counted than there is.
+    """
+    true = [each.weighed.contradiction for each in judged if each.target == 0]
+    for bound in range(80, 100, 2):
+        wrong = sum(contradiction >= bound / 100 for contradiction in true)
+        if wrong + 1 <= FALSELY_CONTRADICTED * len(true):
+            return bound / 100
+    return 1.0
 
 
 def dividing_support(judged: Sequence[Judgement]) -> float:

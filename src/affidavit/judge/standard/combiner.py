@@ -124,15 +124,14 @@ class Combiner(Struct, frozen=True):
         )
 
     def _is_decided_by_rule(self, scores: Scores) -> bool:
-        """Say whether what a rule found against a claim stands, whatever the encoder makes of it.
+        """Say whether what a rule found against a claim stands.
 
         It does for a claim that nearly repeats its sentence: other facts and exchanged roles
-        always, anything else if the encoder does not read a window as saying so. A freer claim may
-        be misread by a rule: there its finding is one of the scores.
+        always, anything else if the encoder too reads a window as saying otherwise. A freer claim
+        may be misread by a rule: there its finding is one of the scores.
         """
-        is_said = max(scores["entails"], scores["entails_tight"]) >= 0
         is_against = scores["rule_contradiction"] > 0 and self._is_near(scores)
-        return self.is_another_fact(scores) or (is_against and not is_said)
+        return self.is_another_fact(scores) or (is_against and scores["contradicts"] >= 0)
 
     def is_another_fact(self, scores: Scores) -> bool:
         """Say whether a sentence repeats the claim with other facts or exchanged roles."""
