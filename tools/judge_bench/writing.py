@@ -48,7 +48,8 @@ def combiner_toml(table: CombinerTable) -> str:
         *(f"{name} = {count}" for name, count in sorted(table.fitted_on.items())),
         "",
         "# A rule that speaks bounds the support: where `score` is at least `least`, it is at most",
-        "# `support`; with `near` only for a claim that nearly repeats a sentence.",
+        "# `support`; with `near` only for a claim that nearly repeats a sentence, and with",
+        "# `unless_read` only if the encoder does not read all windows as saying so this surely.",
     ]
     for limit in table.limits:
         lines += [
@@ -57,6 +58,7 @@ def combiner_toml(table: CombinerTable) -> str:
             f"least = {limit.least}",
             f"support = {limit.support}",
             *(["near = true"] if limit.near else []),
+            *([f"unless_read = {limit.unless_read}"] if limit.unless_read < 1 else []),
             "",
         ]
     for name in ("words", "support", "contradiction"):

@@ -193,7 +193,7 @@ class FramePlace(NamedTuple):
     end: int
 
 
-class _Segment:
+class _JournalSegment:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.read_to = 0
@@ -218,7 +218,7 @@ class JournalReader:
         self.problems: list[str] = []
         self._journal = folder / FOLDER
         self._log = self._journal / "sealed.log"
-        self._segments: dict[str, _Segment] = {}
+        self._segments: dict[str, _JournalSegment] = {}
         self._journal.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._sealed = self._sealed_before()
 
@@ -230,7 +230,7 @@ class JournalReader:
             yield from self._new_frames(segment)
             segment.is_complete = segment.is_complete or is_complete
 
-    def _found(self) -> list[_Segment]:
+    def _found(self) -> list[_JournalSegment]:
         try:
             names = sorted(entry.name for entry in os.scandir(self._journal))
         except OSError:
@@ -238,11 +238,11 @@ class JournalReader:
         for name in names:
             path = self._journal / name
             if path.suffix in (OPEN, COMPLETE):
-                segment = self._segments.setdefault(path.stem, _Segment(path))
+                segment = self._segments.setdefault(path.stem, _JournalSegment(path))
                 segment.path = path
         return [one for _, one in sorted(self._segments.items()) if not one.is_complete]
 
-    def _has_no_writer(self, segment: _Segment) -> bool:
+    def _has_no_writer(self, segment: _JournalSegment) -> bool:
         if segment.path.suffix == COMPLETE:
             return True
         try:
@@ -254,7 +254,7 @@ class JournalReader:
         finally:
             os.close(handle)
 
-    def _new_frames(self, segment: _Segment) -> Iterator[tuple[FramePlace, FrameHead]]:
+    def _new_frames(self, segment: _JournalSegment) -> Iterator[tuple[FramePlace, FrameHead]]:
         try:
             with segment.path.open("rb") as stream:
                 stream.seek(segment.read_to)

@@ -64,7 +64,7 @@ class RecordingProxy:
     ) -> None:
         self.upstream = upstream
         self.take = take
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server = _RecordingServer(("127.0.0.1", port), _RecordingHandler)
         self._server.proxy = self
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
 
@@ -85,7 +85,7 @@ class RecordingProxy:
         self._server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
+class _RecordingServer(ThreadingHTTPServer):
     # Closing waits for the threads, so that what was exchanged is recorded.
     daemon_threads = False
     block_on_close = True
@@ -95,9 +95,9 @@ class _Server(ThreadingHTTPServer):
         """Say nothing: a program that hangs up is no error of ours."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _RecordingHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+    server: _RecordingServer
     timeout = 5.0
     """Of a connection that sends nothing, so that closing does not wait long."""
 

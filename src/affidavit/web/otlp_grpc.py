@@ -118,7 +118,7 @@ def wait_for_server(host: str, port: int, seconds: float = START_SECONDS) -> Non
             return
 
 
-class _Handler:
+class _GrpcHandler:
     """Serves Export of both services. Requests and answers are bytes."""
 
     def __init__(self, config: GrpcConfig, log: Log) -> None:
@@ -227,7 +227,7 @@ def started_server(config: GrpcConfig, log: Log) -> tuple[Any, SpanReceiver]:
     """Return a server that is running, and what it hands its requests to."""
     import grpc
 
-    handler = _Handler(config, log)
+    handler = _GrpcHandler(config, log)
     server = grpc.server(
         ThreadPoolExecutor(THREADS, "affidavit-grpc"),
         handlers=(handler,),

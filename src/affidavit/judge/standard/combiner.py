@@ -67,6 +67,8 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
     least: float
     support: float
     near: bool = False
+    unless_read: float = 1.0
+    """It does not hold where the encoder reads all windows as saying so with this probability."""
 
 
 class RiskBound(Struct, frozen=True, forbid_unknown_fields=True):
@@ -141,10 +143,13 @@ class Combiner(Struct, frozen=True):
     def limits(self, scores: Scores) -> tuple[Limit, ...]:
         """Return the limits that hold for these scores."""
         is_near = self._is_near(scores)
+        said = min(scores["entails"], scores["entails_tight"]) if "entails" in scores else None
         return tuple(
             limit
             for limit in self.table.limits
-            if scores.get(limit.score, 0.0) >= limit.least and (is_near or not limit.near)
+            if scores.get(limit.score, 0.0) >= limit.least
+            and (is_near or not limit.near)
+            and (said is None or limit.unless_read == 1.0 or said < logit(limit.unless_read))
         )
 
 

@@ -12,7 +12,7 @@ from affidavit.judge.standard.combiner import Weighed, logit
 from affidavit.judge.standard.language import FOREIGN_SCORE, repeats, unknown_words
 from affidavit.judge.standard.language import NOTE as FOREIGN_NOTE
 from affidavit.judge.standard.language import TOO_MANY as TOO_MANY_FOREIGN
-from affidavit.judge.standard.restate import restated
+from affidavit.judge.standard.restate import lacks_figure, restated
 from affidavit.judge.standard.windows import (
     EvidenceWindow,
     content_words,
@@ -55,6 +55,10 @@ def evidence_by_words(sentence: str, chunk: Chunk) -> PassageEvidence:
     recall_wide = round(wide_window(*context).recall, 4)
     scores = dict(by_rule.scores)
     scores["words"] = scores.pop("support")
+    around = "\n".join((*chunk.heading_path, chunk.text))
+    # The rules know the figures that are written in another way: "ten", "$5 million".
+    lacks = scores["facts_missing"] > 0 and lacks_figure(sentence, around)
+    scores["figure_missing"] = float(lacks)
     scores["recall_run"] = round(run_recall(*context), 4)
     scores["recall_wide"] = recall_wide
     scores["rule_contradiction"] = by_rule.contradiction if by_rule.contradicts else 0.0

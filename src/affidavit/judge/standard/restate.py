@@ -1,10 +1,14 @@
 """Writes the amounts of a claim as a passage writes them: "2 weeks" as "14 calendar days".
 
-The rules know that both are the same; the encoder would compare other words.
+The rules know that both are the same; the encoder would compare other words. It does not calculate
+either: it reads 3,600 as 1,200 if all other words fit, so figures are looked for letter by letter.
 """
 
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
+from typing import Final
 
 from affidavit.judge.lexical.amounts import Relation
 from affidavit.judge.lexical.claims import claim_of
@@ -13,6 +17,25 @@ from affidavit.judge.lexical.factcheck import FactFinding
 from affidavit.judge.lexical.facts import Fact
 from affidavit.judge.lexical.passages import Passage, Sentence, passage_of
 from affidavit.judge.lexical.quantities import Quantity
+
+_FIGURE: Final = re.compile(r"(?<![\w.])(\d[\d,]{0,30}(?:\.\d{1,30})?)(?:\s?(%|per ?cent\b))?")
+
+
+def lacks_figure(claim: str, passage: str) -> bool:
+    """Say whether a figure of the claim, restated, is not in the passage.
+
+    7.5% and 7.5 percent are 0.075, too.
+    """
+    there = frozenset(_plain(figure) for figure, _ in _FIGURE.findall(passage))
+    return any(
+        _plain(figure) not in there and not (percent and _plain(figure, 2) in there)
+        for figure, percent in _FIGURE.findall(restated(claim, passage))
+    )
+
+
+def _plain(figure: str, places: int = 0) -> str:
+    """Return a figure in one form, its point moved to the left."""
+    return format(Decimal(figure.replace(",", "")).scaleb(-places).normalize(), "f")
 
 
 @lru_cache(maxsize=64)
