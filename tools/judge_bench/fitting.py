@@ -46,7 +46,9 @@ LIMITS: Final = (
         Limit(name, 0.6, 0.4, near=True)
         for name in ("denial", "swapped", "mode_stronger", "edited")
     ),
-    *(Limit(name, 0.6, 0.4, near=True) for name in ("quantifier", "condition", "mode_stronger")),
+    Limit("quantifier", 0.6, 0.4, near=True),
+    # A condition that the claim leaves out, unless the encoder is sure that it does not matter.
+    Limit("condition", 0.6, 0.4, unless_read=0.9),
     *(Limit(name, 0.01, 0.4, near=True) for name in ("facts_missing", "facts_loose")),
     # A figure that is not in the passage: weak at most, also where the rest is in other words,
     # unless the encoder is sure. Of the held-out rows that it stops, 5 in 7 are not true.

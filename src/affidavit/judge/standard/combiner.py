@@ -5,7 +5,7 @@ The weights stand in files that people can read, one per encoder: `data/standard
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from math import exp, log
@@ -114,7 +114,10 @@ class Combiner(Struct, frozen=True):
         contradiction = table.contradiction.probability(scores) if is_read else 0.0
         if is_read and self._is_decided_by_rule(scores):
             contradiction = max(contradiction, table.thresholds.contradicted_from)
-        bounds = [limit.support for limit in self.limits(scores)]
+        limits = self.limits(scores)
+        if self._is_same_amount(scores, limits):
+            return Weighed(rounded(max(support, scores["words"]), DECIMALS), 0.0)
+        bounds = [limit.support for limit in limits]
         if not is_read:
             bounds.append(_UNREAD_MOST)
         return Weighed(rounded(min((support, *bounds)), DECIMALS), rounded(contradiction, DECIMALS))
@@ -134,6 +137,17 @@ class Combiner(Struct, frozen=True):
         """
         is_against = scores["rule_contradiction"] > 0 and self._is_near(scores)
         return self.is_another_fact(scores) or (is_against and scores["contradicts"] >= 0)
+
+    def _is_same_amount(self, scores: Scores, limits: Sequence[Limit]) -> bool:
+        """Say whether a sentence nearly repeats the claim, with its amounts in other units.
+
+        The rules have converted the amounts; the encoder reads "14 calendar days" as another time
+        than "2 weeks", and its second head as an edit.
+        """
+        is_against = scores["rule_contradiction"] > 0 or any(
+            each.score != "edited" for each in limits
+        )
+        return scores.get("amounts_restated", 0.0) > 0 and self._is_near(scores) and not is_against
 
     def is_another_fact(self, scores: Scores) -> bool:
         """Say whether a sentence repeats the claim with other facts or exchanged roles."""

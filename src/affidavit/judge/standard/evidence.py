@@ -59,6 +59,8 @@ def evidence_by_words(sentence: str, chunk: Chunk) -> PassageEvidence:
     # The rules know the figures that are written in another way: "ten", "$5 million".
     lacks = scores["facts_missing"] > 0 and lacks_figure(sentence, around)
     scores["figure_missing"] = float(lacks)
+    is_same = not scores["facts_missing"] and restated(sentence, chunk.text) != sentence
+    scores["amounts_restated"] = float(is_same)
     scores["recall_run"] = round(run_recall(*context), 4)
     scores["recall_wide"] = recall_wide
     scores["rule_contradiction"] = by_rule.contradiction if by_rule.contradicts else 0.0
