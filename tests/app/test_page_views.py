@@ -35,7 +35,7 @@ REST = (
     " are not, and for what reason. An employee may object to the answer within two weeks, and then"
     " another officer decides about it."
 )
-ACCENTED = "Zoë's café officially offers an “efficient” naïve affidavit for 20 € per Fräulein."
+ACCENTED = "Zoë\u2019s café officially offers an “efficient” naïve affidavit for 20 € per Fräulein."
 PAGE = (
     "#set page(width: 460pt, height: {height}pt, margin: 30pt{more})\n#set text(size: {size}pt)\n"
 )

@@ -118,7 +118,7 @@ def test_a_log_that_was_cut_off_is_exported_as_far_as_it_goes(place: Path) -> No
         (place / "cut.jsonl").write_bytes(raw[:length])
         for target in (("-o", "otel"), ("--endpoint", "http://127.0.0.1:1")):
             nothing = run("export", "otel", "cut.jsonl", *target)
-            assert (nothing.exit_code, nothing.stderr[:5]) == (3, "AF808")
+            assert (nothing.exit_code, nothing.stderr[:5]) == (3, "AF814")
     assert not (place / "otel").exists()
 
 

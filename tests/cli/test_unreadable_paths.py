@@ -42,7 +42,7 @@ CLOSED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "the folder of keys, to change": (KEYS, ("keys", "retire", "af"), REGISTRY),
     "the folder of keys, to sign": (KEYS, ("answer", "checks.json"), REGISTRY),
     "the folder of keys, to verify": (KEYS, ("verify", "receipt.json"), REGISTRY),
-    "the folder of keys, to serve": (KEYS, ("serve", "--port", "0"), API_KEYS),
+    "the folder of keys, to serve": (KEYS, ("serve", "--port", "0"), REGISTRY),
     "the registry": (REGISTRY, ("keys", "list"), REGISTRY),
     "all of it, for API keys": (".affidavit", ("apikeys", "list"), API_KEYS),
     "a receipt to verify": ("receipt.json", ("verify", "receipt.json"), "receipt.json"),

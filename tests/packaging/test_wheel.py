@@ -66,7 +66,8 @@ def test_it_is_typed_and_licensed(unpacked: Path, metadata: Message) -> None:
 
 
 def test_it_names_its_extras(metadata: Message) -> None:
-    extras = ["all", "hf", "ledger", "mcp", "otel", "parquet", "pdf", "server", "spark"]
+    extras = ["all", "hf", "langchain", "ledger", "llama-index", "mcp", "otel", "parquet", "pdf"]
+    extras += ["server", "spark"]
     assert sorted(metadata.get_all("Provides-Extra", [])) == extras
 
 

@@ -331,7 +331,7 @@ _AUDIT: Final = GroupEntry(
     (
         _section(
             "Audit log",
-            (("export", "users:export", "Export the audit log of a workspace, signed."),),
+            (("export", "users:export", "Export the signed audit log of a workspace."),),
         ),
     ),
 )

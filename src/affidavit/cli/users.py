@@ -53,7 +53,7 @@ def _read_password() -> str:
 @command(
     examples=(
         Example("affidavit users add ada --role admin", "asks for the password"),
-        Example("affidavit users add rene --role reviewer < password.txt", "from a file"),
+        Example("affidavit users add rene --role reviewer", "reads the password from a pipe, too"),
     ),
     exits={Exit.YES: "added; the user can sign in from now on"},
 )
@@ -207,7 +207,7 @@ def export(
     data: Path | None,
     project: Path,
 ) -> Exit:
-    """Export the audit log of a workspace, signed.
+    """Export the signed audit log of a workspace.
 
     Every change has an entry with who, when and what, and the digest of the entry before.
     `affidavit verify` verifies the file, and --since that it continues an earlier one.
