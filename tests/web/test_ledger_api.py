@@ -303,7 +303,7 @@ def test_readiness_and_metrics_look_at_the_store(on_sqlite: LedgerClient) -> Non
     broken = on_sqlite.service.ask("GET", "/readyz")
     assert (broken.status, broken.json["code"]) == (503, "AF510")
     assert "not a database" not in broken.body.decode()
-    assert "not a database" in on_sqlite.service.log.getvalue()
+    assert "is not an SQLite database" in on_sqlite.service.log.getvalue()
 
 
 # Every route with the key of another tenant.

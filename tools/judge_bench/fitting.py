@@ -46,8 +46,8 @@ LIMITS: Final = (
         Limit(name, 0.6, 0.4, near=True)
         for name in ("denial", "swapped", "mode_stronger", "edited")
     ),
-    Limit("quantifier", 0.6, 0.4, near=True),
-    # A condition that the claim leaves out, unless the encoder is sure that it does not matter.
+    *(Limit(name, 0.6, 0.4, near=True) for name in ("quantifier", "condition")),
+    # In other words, too, unless the encoder is sure that the condition does not matter.
     Limit("condition", 0.6, 0.4, unless_read=0.9),
     *(Limit(name, 0.01, 0.4, near=True) for name in ("facts_missing", "facts_loose")),
     # A figure that is not in the passage: weak at most, also where the rest is in other words,

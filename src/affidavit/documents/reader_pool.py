@@ -120,6 +120,10 @@ class _ReaderProcess:
             self._process.kill()
             self._end()
 
+    def __del__(self) -> None:
+        """Leave no process behind when the reader is dropped."""
+        self.stop()
+
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 - our own module and interpreter

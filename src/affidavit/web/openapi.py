@@ -145,6 +145,8 @@ def _models_of(routes: Sequence[HTTPRouteHandler]) -> list[Any]:
         member.annotation
         for model in models
         for member in (model.inner_types if model.is_union else (model,))
+        # A form of a page is read as it comes: pages are not part of the API.
+        if member.annotation is not object
     ]
 
 
