@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -91,6 +92,7 @@ class _ReaderProcess:
         self._command = tuple(command)
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
+        self._dropped: weakref.finalize[..., _ReaderProcess] | None = None
 
     def run(
         self, task: object, filename: str, decoder: "msgspec.msgpack.Decoder[Outcome]"
@@ -120,10 +122,6 @@ class _ReaderProcess:
             self._process.kill()
             self._end()
 
-    def __del__(self) -> None:
-        """Leave no process behind when the reader is dropped."""
-        self.stop()
-
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 - our own module and interpreter
@@ -132,6 +130,8 @@ class _ReaderProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
+            # No process is left behind when the reader is dropped.
+            self._dropped = weakref.finalize(self, _killed, self._process)
             _send(self._process, msgspec.msgpack.encode(self._settings))
         return self._process
 
@@ -139,11 +139,9 @@ class _ReaderProcess:
         process, self._process = self._process, None
         if process is None:
             return 0
-        for stream in (process.stdin, process.stdout):
-            with suppress(OSError):
-                if stream is not None:
-                    stream.close()
-        return process.wait()
+        if self._dropped is not None:
+            self._dropped.detach()
+        return _ended(process)
 
 
 class PageReader:
@@ -184,6 +182,19 @@ class DocumentReader:
     def stop(self) -> None:
         """End the process."""
         self._process.stop()
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> int:
+    for stream in (process.stdin, process.stdout):
+        with suppress(OSError):
+            if stream is not None:
+                stream.close()
+    return process.wait()
+
+
+def _killed(process: "subprocess.Popen[bytes]") -> int:
+    process.kill()
+    return _ended(process)
 
 
 def _kill(process: "subprocess.Popen[bytes]", timed_out: threading.Event) -> None:
