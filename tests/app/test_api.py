@@ -125,6 +125,13 @@ def test_the_same_text_is_the_same_file(tmp_path: Path) -> None:
     assert first.read_text() == "some text"
 
 
+def test_a_claim_that_nothing_was_read_for_is_shown_without_a_passage() -> None:
+    answer = "Die Pause dauert dreißig Minuten und wird bezahlt."
+    page = affidavit.check(answer, contexts=["The break is paid."])._repr_html_()
+    assert "dreißig Minuten" in page
+    assert "The break is paid." not in page
+
+
 def test_a_gate_of_a_file_and_a_project(tmp_path: Path) -> None:
     rows = tmp_path / "latency.jsonl"
     rows.write_text('{"e2e_ms": 100}\n{"e2e_ms": 200}\n')

@@ -140,6 +140,8 @@ def test_an_earlier_export_has_to_be_continued() -> None:
     # The service itself signed another past: only a kept export tells.
     assert codes(exported(entries(3, "supported")), TRUSTED, early) == (Exit.TAMPERED, ["5 AF553"])
     assert codes(early, TRUSTED, late) == (Exit.TAMPERED, ["5 AF553"])
+    elsewhere = export_text("other", entries(2), KEY, AT)
+    assert codes(late, TRUSTED, elsewhere) == (Exit.TAMPERED, ["5 AF553"])
 
 
 def test_a_compromised_key_is_not_believed() -> None:
